@@ -3,9 +3,10 @@
 Unwritten quantities inside one line (the exponentials of a softmax, their sum, σ, √d, the exponentials of tanh and
 sigmoid) are kept in full, or to k decimals, rounded or cut. k is at least 2 and mostly at least one less than the
 decimals of the line, at times two less, so σ may have two decimals below a norm with three or four. Where k decimals
-would leave fewer than two significant figures of a number, people keep two figures: 0.0067, not 0.01. On a line with
-f significant figures f - 1 figures are kept, at times f - 2. √d may also be used with the decimals of the line
-itself. The lengths of a cosine and the mean and variance of a norm are lines, which need not be written.
+would leave fewer than two significant figures of a number, people keep two figures: 0.0067, not 0.01. Exponentials are
+at times rounded to k decimals whatever their size, 0.04 and 0.08, if the sum of a row keeps two figures. On a line with
+f significant figures f - 1 figures are kept, at times f - 2. √d may also be used with the decimals of the line itself.
+The lengths of a cosine and the mean and variance of a norm are lines, which need not be written.
 
 No teacher would call these faultless, so they do not occur: a weight above 1 (from a sum that was cut), weights
 divided by a sum with two figures (0.18 for 0.187 makes a row that sums to 1.04: the sum has at least three figures),
@@ -29,6 +30,7 @@ WAYS = {"half-up": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "cut": ROUND_DOW
 LARGEST_POWER = 30.0  # nobody works with e^40: the greatest score is subtracted first
 LEAST_TANH = 0.5
 COARSE = 0.25  # of the lines whose inner quantities are rounded: they have two digits less than the line
+PLAIN = 0.25  # of them keep exponentials to the same decimals whatever their size
 DIVISORS = frozenset(  # lines that people often keep without writing them
     {"mean", "variance", "length", "exponentiate", "row_sum", "deviation", "root_mean_square"}
 )
@@ -120,6 +122,16 @@ class Inner:
     subtracts: bool = True  # the greatest score before the exponentials
     only_sum: bool = False  # only the sum of the exponentials is rounded
     has_two_powers: bool = False  # e^x and e^-x in tanh, instead of e^2x; e^x in the sigmoid, instead of e^-x
+    is_plain: bool = False  # exponentials have the same decimals whatever their size
+
+    def keep_powers(self, powers: Any) -> Any:
+        """Return exponentials as the student keeps them; a row whose sum would have one figure keeps more."""
+        careful = self.keep(powers)
+        if self.precision is None or not self.is_plain or self.precision.decimals is None:
+            return careful
+        plain = replace(self.precision, least=0).kept_all(powers)
+        least = 10.0 ** (1 - self.precision.decimals)
+        return np.where(np.sum(plain, axis=-1, keepdims=True) >= least - 1e-9, plain, careful)
 
     def keep(self, values: Any) -> Any:
         """Return quantities as the student keeps them."""
@@ -151,6 +163,7 @@ def random_inner(draw: random.Random, chance: float, precision: Precision, value
         subtracts=draw.random() < 0.5,
         only_sum=draw.random() < 0.3,
         has_two_powers=draw.random() < 0.5,
+        is_plain=draw.random() < PLAIN and kept.way != "cut",
     )
 
 
@@ -182,7 +195,7 @@ def _softmax(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
     if inner.subtracts or np.any(np.abs(top) > LARGEST_POWER):
         exponents = exponents - top
     powers = np.exp(exponents)
-    kept = powers if inner.only_sum else inner.keep(powers)
+    kept = powers if inner.only_sum else inner.keep_powers(powers)
     total = np.sum(kept, axis=-1, keepdims=True)
     if inner.only_sum:  # with three figures at least: nobody accepts a row that sums to 1.04
         total = replace(inner.precision, least=max(3, inner.precision.least)).kept_all(total)

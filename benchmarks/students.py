@@ -9,9 +9,9 @@ Habits that are drawn for each sheet or for each line:
 - write a line whose numbers are exact without trailing zeros (1.4 beside weights with three decimals).
 
 Limits, because no teacher would call the results faultless: a number that is not written is never coarser than the
-digits shown (a mean, variance or length never coarser than two decimals, and with two significant figures at least), a
-number is rounded from its full value and not twice, and the sum in a division, the sines of a rotation and a normalised
-number before its gain are computed in full.
+digits shown (a mean, variance or length never coarser than two decimals, and with two significant figures at least; a
+sum of exponentials with three), a number is rounded from its full value and not twice, and the sum in a division, the
+sines of a rotation and a normalised number before its gain are computed in full.
 """
 
 import math
@@ -140,7 +140,10 @@ def random_habit(draw: random.Random, style: Style, record: Record, precision: P
     if style.keeps_skipped == "full" or (style.keeps_skipped == "mixed" and draw.random() < 0.5):
         return Habit(carries, None, inner)
     unwritten = draw.choice([finest, finest, finest.finer, replace(finest, way=draw.choice(["half-up", "cut"]))])
-    return Habit(carries, replace(unwritten, least=2) if record.step.name in DIVISORS else unwritten, inner)
+    if record.step.name in DIVISORS:
+        least = 3 if record.step.name == "row_sum" else 2
+        unwritten = replace(unwritten, least=least, figures=unwritten.figures and max(least, unwritten.figures))
+    return Habit(carries, unwritten, inner)
 
 
 @dataclass

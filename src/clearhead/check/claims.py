@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.comparison import SheetComparison
 from clearhead.check.habits import Care, habits, kept
 from clearhead.check.misconceptions import variants
 from clearhead.check.record_image import nearest_records

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clearhead.check.claims import Claim, best_claim, student_sum
-from clearhead.check.compare import SheetComparison
+from clearhead.check.comparison import SheetComparison
 from clearhead.check.exchanges import exchanged_cells
 from clearhead.check.invariants import broken_invariants
 from clearhead.check.products import failing_product
@@ -76,6 +76,8 @@ def _record_roots(comparison: SheetComparison, writings: Sequence[JudgedStatemen
 
 
 def _line_roots(comparison: SheetComparison, judged: JudgedStatement, line: WrongLine) -> Iterator[RootError]:
+    if not judged.has(Verdict.TRANSCRIPTION, Verdict.SLIP):
+        return
     miscopied = judged.where(Verdict.TRANSCRIPTION)
     slips = judged.where(Verdict.SLIP) & line.wrong
     if not miscopied.any() and not slips.any():

@@ -16,6 +16,7 @@ Grid = list[list[WrittenNumber | None]]
 _PERCENT = re.compile(r"(?i)\s*(?:\(\s*(?:in\s+)?(?:%|per\s?cent)\s*\)|(?:\bin\s+)?%|\bin\s+per\s?cent)\s*$")
 
 
+@lru_cache(maxsize=2**12)
 def name_without_percent(name: str) -> str:
     """Return a name without its unit: `weights (%)` is `weights`."""
     return _PERCENT.sub("", name).strip() or name

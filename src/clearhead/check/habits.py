@@ -1,46 +1,68 @@
 """The numbers that a person works with and does not write, kept as different people keep them.
 
 These are the exponentials of a softmax and their sum, the root of a variance, √d, e and π: in full, or to two or more
-decimals, rounded or cut, but never to fewer than two significant figures. Each function yields the result of a step
-for every such habit, the full result first. Arrays can have a leading axis of states, unless the search is thorough.
+decimals, rounded or cut. Divisors keep two significant figures at least; exponentials may be rounded to the same
+decimals whatever their size. Each function yields the result of a step for every such habit, the full result first.
+Arrays can have a leading axis of states, unless the search is thorough.
 """
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.arrays import Array, Ids, Mask
 from clearhead.worksheet.reference import ACTIVATIONS, REFERENCE
 
 Inputs = Mapping[str, Any]
 _TIE = 1e-9  # of a unit: 0.125 is a tie, whatever its last bits are
+_LARGEST_EXPONENT = 300
+_POWERS_OF_TEN = 10.0 ** np.arange(-_LARGEST_EXPONENT, _LARGEST_EXPONENT + 1)
 _NUM_MIXED = 64  # ways of keeping the exponentials of a row, each with its own digits
 
 
-def kept(values: Array, unit: Array | float, *, is_cut: bool) -> Array:
+def kept(values: Array, unit: Array | float, *, is_cut: bool | Mask) -> Array:
     """Round numbers to a unit, halves away from 0, or cut them."""
     with np.errstate(invalid="ignore", divide="ignore"):
         steps = np.abs(values) / unit
-        counts = np.floor(steps + (_TIE if is_cut else 0.5 + _TIE))
+        counts = np.floor(steps + np.where(is_cut, _TIE, 0.5 + _TIE))
         return np.asarray(np.where(np.isfinite(values), np.copysign(counts * unit, values), values))
+
+
+def decimal_exponents(values: Array) -> Ids:
+    """Return the decimal exponents of numbers, -2 for 0.05; 0 for 0 and for infinite numbers."""
+    size = np.abs(values)
+    size = np.where((size > 0.0) & (size < np.inf), size, 1.0)
+    return np.clip(np.floor(np.log10(size)), -_LARGEST_EXPONENT + 10, _LARGEST_EXPONENT - 10).astype(np.int64)
+
+
+def powers_of_ten(exponents: Ids) -> Array:
+    """Return 10^k for integers k, which are looked up: that is much faster than a power."""
+    return np.asarray(_POWERS_OF_TEN[exponents + _LARGEST_EXPONENT])
+
+
+def two_figures(values: Array) -> Array:
+    """Return the unit of the second significant figure of numbers."""
+    return powers_of_ten(decimal_exponents(values) - 1)
 
 
 @dataclass(frozen=True)
 class Shortening:
-    """How numbers are shortened: to some decimals, but to no fewer than some figures; rounded or cut."""
+    """How numbers are shortened: to some decimals, but to no fewer than some figures (0: any); rounded or cut."""
 
     decimals: int
     figures: int
     is_cut: bool
 
-    def of(self, values: Array) -> Array:
-        """Return the shortened numbers."""
-        size = np.abs(np.where(np.isfinite(values) & (values != 0.0), values, 1.0))
-        smallest = 10.0 ** (np.floor(np.log10(size)) + 1.0 - self.figures)
+    def of(self, values: Array, exponents: Ids | None = None) -> Array:
+        """Return the shortened numbers; their decimal exponents may be known."""
+        if not self.figures:
+            return kept(values, 10.0**-self.decimals, is_cut=self.is_cut)
+        exponents = decimal_exponents(values) if exponents is None else exponents
+        smallest = powers_of_ten(exponents + 1 - self.figures)
         return kept(values, np.minimum(10.0**-self.decimals, smallest), is_cut=self.is_cut)
 
 
@@ -53,15 +75,23 @@ class Care:
 
     @property
     def digits(self) -> list[Shortening]:
-        """The ways of shortening a number."""
-        if not self.is_thorough:
-            return [Shortening(decimals, 2, is_cut) for decimals, is_cut in product((2, 3), (False, True))]
-        return [Shortening(*choice) for choice in product((2, 3, 4, 5, 6), (2, 3, 4), (False, True))]
+        """The ways of shortening a number: to two decimals or more, and at most two fewer than the line has."""
+        least = max(2, round(-math.log10(self.unit)) - 2) if self.unit > 0.0 else 2
+        decimals = range(least, least + (5 if self.is_thorough else 2))
+        figures = (2, 3, 4) if self.is_thorough else (2,)
+        return [Shortening(*choice) for choice in product(decimals, figures, (False, True))]
+
+    @property
+    def digits_of_powers(self) -> list[Shortening]:
+        """The same for exponentials: small ones may be rounded to the decimals of the others, 0.04 and not 0.037."""
+        plain = Care(self.unit).digits
+        return [*self.digits, *(replace(digits, figures=0) for digits in plain if not digits.is_cut)]
 
     def shortened(self, values: Array) -> Iterator[Array]:
         """Yield numbers in every way of shortening them."""
+        exponents = decimal_exponents(values)
         for digits in self.digits:
-            yield digits.of(values)
+            yield digits.of(values, exponents)
 
 
 def _constants(number: float) -> list[float]:
@@ -96,12 +126,17 @@ def _from_powers(scores: Array, base: float, care: Care) -> Iterator[Array]:
     for shift in (largest, 0.0 * largest):
         with np.errstate(over="ignore"):
             powers = np.exp(exponents - shift)
-        for digits in care.digits:
-            short = digits.of(powers)
+        sizes, full_total = decimal_exponents(powers), np.sum(powers, axis=-1, keepdims=True)
+        for digits in care.digits_of_powers:
+            short = digits.of(powers, sizes)
             total = np.sum(short, axis=-1, keepdims=True)
+            if not digits.figures:  # nobody divides by a sum of one figure
+                is_lost = total < 10.0 ** (1 - digits.decimals) * (1.0 - _TIE)
+                yield _quotient(np.where(is_lost, powers, short), np.where(is_lost, full_total, total))
+                continue
             yield _quotient(short, total)
             yield _quotient(short, digits.of(total))
-            yield _quotient(powers, digits.of(np.sum(powers, axis=-1, keepdims=True)))
+            yield _quotient(powers, digits.of(full_total))
         if care.is_thorough:
             yield from _mixed(powers, care)
 
@@ -195,7 +230,7 @@ def _activate(inputs: Inputs, care: Care) -> Iterator[Array]:
 
 def _tanh(x: Array, care: Care) -> Iterator[Array]:
     yield np.tanh(x)
-    for digits in care.digits:
+    for digits in care.digits_of_powers:
         up, down, square = digits.of(np.exp(x)), digits.of(np.exp(-x)), digits.of(np.exp(2.0 * x))
         yield (up - down) / (up + down)
         yield (square - 1.0) / (square + 1.0)
@@ -203,7 +238,7 @@ def _tanh(x: Array, care: Care) -> Iterator[Array]:
 
 def _sigmoid(x: Array, care: Care) -> Iterator[Array]:
     yield ACTIVATIONS["sigmoid"](x)
-    for digits in care.digits:
+    for digits in care.digits_of_powers:
         up, down = digits.of(np.exp(x)), digits.of(np.exp(-x))
         yield 1.0 / (1.0 + down)
         yield up / (1.0 + up)
@@ -251,6 +286,6 @@ def habits(step: str, inputs: Inputs, care: Care) -> list[Array]:
     results: list[Array] = []
     with np.errstate(all="ignore"):
         for result in _HABITS[step](inputs, care):
-            if not any(np.array_equal(result, other, equal_nan=True) for other in (*results[:1], *results[-3:])):
+            if not any((result == other).all() for other in (*results[:1], *results[-3:])):
                 results.append(np.asarray(result))
     return results

@@ -1,7 +1,7 @@
 """Widen the image of a step for the inner numbers that a person shortens and does not write.
 
-Exponentials, their sum, σ and a root mean square are kept to two decimals, or to two figures if they are small, rounded
-or cut. These are bounds for inputs that are themselves rounded; for exact inputs, `habits` lists all results.
+Exponentials are kept to two decimals; their sum, σ and a root mean square too, or to two figures if they are small;
+rounded or cut. These are bounds for inputs that are rounded; for exact inputs, `habits` lists all results.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +41,11 @@ def _from_short_powers(least: Array, most: Array, unit: float) -> list[Array]:
     least, most = np.nan_to_num(least, nan=0.0, posinf=np.inf), np.nan_to_num(most, nan=0.0, posinf=np.inf)
     if not np.all(np.isfinite(most)):
         return []
-    least, most = least - _error(least, unit), most + _error(most, unit)
+    is_plain = np.sum(least, axis=-1, keepdims=True) > 5.0 * unit  # nobody divides by a sum of one figure
+    least, most = (
+        values + way * np.where(is_plain, np.minimum(unit, values), _error(values, unit))
+        for values, way in ((least, -1.0), (most, 1.0))
+    )
     bounds = []
     for own, others, way in ((least, most, 1.0), (most, least, -1.0)):
         total = own + np.maximum(np.sum(others, axis=-1, keepdims=True) - others, 0.0)
@@ -68,11 +72,11 @@ def _activate(image: Range, inputs: Inputs, unit: float) -> Range:
     for place in (x.low, x.high, np.clip(0.0, x.low, x.high)):
         up, down = np.exp(np.clip(place, -300.0, 300.0)), np.exp(np.clip(-place, -300.0, 300.0))
         if function == "tanh":
-            effects.append(2.0 * (down * _error(up, unit) + up * _error(down, unit)) / (up + down) ** 2)
-            effects.append(2.0 * _error(up**2, unit) / (1.0 + up**2) ** 2)
+            effects.append(2.0 * (down * unit + up * unit) / (up + down) ** 2)
+            effects.append(2.0 * unit / (1.0 + up**2) ** 2)
         else:
             size = np.abs(place) if function == "silu" else 1.0
-            effects += [_error(power, unit) / (1.0 + power) ** 2 * size for power in (up, down)]
+            effects += [unit / (1.0 + power) ** 2 * size for power in (up, down)]
     return image.widened(1.1 * np.maximum.reduce(effects))  # the greatest effect can lie between these places
 
 

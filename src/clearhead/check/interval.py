@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,13 @@ class Range:
     low: Array
     high: Array
 
-    @property
+    @cached_property
     def middle(self) -> Array:
         """The centre of each cell; an infinite cell is its own centre."""
         with np.errstate(invalid="ignore"):
             return np.where(self.low == self.high, self.low, (self.low + self.high) / 2)
 
-    @property
+    @cached_property
     def radius(self) -> Array:
         """Half the width of each cell; 0 for an infinite cell."""
         with np.errstate(invalid="ignore"):

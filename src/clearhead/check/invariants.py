@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.comparison import SheetComparison
 from clearhead.check.graph import FromRecord
 from clearhead.check.statement import JudgedStatement
 from clearhead.check.verdict import Verdict
@@ -23,9 +23,9 @@ Broken = Iterator[tuple[str, Cells]]
 
 def broken_invariants(comparison: SheetComparison, judged: JudgedStatement) -> list[tuple[str, Cells]]:
     """Return the sentence and the cells of every broken invariant, and set the verdict of those cells."""
-    open_cells = judged.where(Verdict.UNCHECKED)
-    if not open_cells.any():
+    if not judged.has(Verdict.UNCHECKED):
         return _wrong_sums(comparison, judged)
+    open_cells = judged.where(Verdict.UNCHECKED)
     test = INVARIANTS.get(comparison.graph.records[judged.statement.node].step.name)
     violations = [] if test is None else list(test(comparison, judged, open_cells))
     for _, cells in violations:
@@ -46,17 +46,26 @@ def _accept_normalised(comparison: SheetComparison, judged: JudgedStatement) -> 
 
 
 def _wrong_sums(comparison: SheetComparison, judged: JudgedStatement) -> list[tuple[str, Cells]]:
-    """Find rows of weights with plausible cells whose sum is not 1, with room for a shortened sum of exponentials."""
-    if comparison.graph.records[judged.statement.node].step.name != "softmax":
+    """Find rows of weights with plausible cells whose sum is not 1, with room for a shortened sum of exponentials.
+
+    If one of their cells is wrong, only that is blamed if the right number in its place makes the sum 1.
+    """
+    is_softmax = comparison.graph.records[judged.statement.node].step.name == "softmax"
+    if not is_softmax or not judged.has(Verdict.PLAUSIBLE, Verdict.UNSUPPORTED):
         return []
     statement, plausible = judged.statement, judged.where(Verdict.PLAUSIBLE, Verdict.UNSUPPORTED)
-    has_error = judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION, Verdict.MISCONCEPTION).any(axis=1)
+    wrong = judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION, Verdict.MISCONCEPTION)
+    slips = judged.where(Verdict.SLIP)
+    has_error = wrong.any(axis=1) if int(wrong.sum()) > 1 else (wrong & ~slips).any(axis=1)
     violations = []
     for row in np.flatnonzero(plausible.any(axis=1) & ~has_error & statement.is_written.all(axis=1)).tolist():
         total = float(statement.value[row].sum())
         reach = statement.value.shape[1] * float(statement.unit[row].max()) + _SHORT_SUM
         if abs(total - 1.0) > reach + 1e-9:
-            cells = _row(row, plausible[row])
+            own, room = slips[row], statement.value.shape[1] * float(statement.unit[row].max()) / 2
+            corrected = float(np.where(own, judged.expected[row], statement.value[row]).sum())
+            is_enough = own.any() and abs(corrected - 1.0) <= room + 1e-9
+            cells = _row(row, own if is_enough else own | plausible[row])
             for cell in cells:
                 judged.verdicts[cell[0]][cell[1]] = Verdict.INVARIANT
             violations.append((f"the weights of a row must sum to 1, but these sum to {total:.6g}", cells))

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.compare import compare
+from clearhead.check.comparison import SheetInput
 from clearhead.check.conventions import compare_by_best_convention
 from clearhead.check.graph import Graph
 from clearhead.check.limits import (
@@ -199,14 +200,14 @@ def _check_sheet_size(sheet: Worksheet) -> None:
 
 def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) -> ComparedWorking:
     placing = Placer(graph, working, decided).place()
-    comparison = SheetComparison(
+    sheet = SheetInput(
         graph,
         placing.statements,
         placing.copies,
         _rounded_units(graph, working.rounded),
         frozenset(wrong_shape.node for wrong_shape in placing.misshapen),
     )
-    return ComparedWorking(graph, placing, comparison.run())
+    return ComparedWorking(graph, placing, compare(sheet))
 
 
 def _rounded_units(graph: Graph, names: Sequence[str]) -> dict[str, Array]:
@@ -225,7 +226,7 @@ def mark_worksheet(sheet: Worksheet, scheme: Scheme | None = None) -> Report:
     """Mark a worksheet of clearhead or the trace of a model: every record is a line in full precision."""
     graph = Graph(sheet)
     statements = {index: [_full_statement(index, record.value, sheet)] for index, record in enumerate(graph.records)}
-    comparison = SheetComparison(graph, statements, is_in_full=True).run()
+    comparison = compare(SheetInput(graph, statements, is_in_full=True))
     working = Working({}, (), title=sheet.title)
     marked = ComparedWorking(graph, Placing(statements=statements), comparison)
     with np.errstate(all="ignore"):

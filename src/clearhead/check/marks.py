@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.comparison import SheetComparison
 from clearhead.check.diagnose import RootError
 from clearhead.check.report import LineMarks
 from clearhead.check.statement import JudgedStatement

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.comparison import SheetComparison
 from clearhead.check.statement import JudgedStatement
 from clearhead.check.sums import StudentShow
 from clearhead.steps import Record

@@ -8,14 +8,16 @@ Where the lines above are exact and few lines are missing, this decides; otherwi
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Graph, Plain, Source
-from clearhead.check.habits import Care, habits, kept
+from clearhead.check.habits import Care, habits, kept, two_figures
 from clearhead.check.interval import Range
+from clearhead.check.people import People
 from clearhead.check.record_image import DIVISORS, RecordImages, nearest_records
 from clearhead.check.statement import Statement
 from clearhead.check.style import Style
@@ -26,10 +28,12 @@ _MAX_NUMBERS = 12_000  # of one record in all states together
 _MAX_CHOICES = 6  # lines with several roundings: a sample of their combinations reaches nearly everything
 _MAX_THOROUGH = 50  # states for which all inner habits are tried
 _MAX_LOOPS = 48  # states of a step that cannot be calculated for all of them at once
-_NUM_SAMPLES = 32  # of the lines above, where they are rounded
+_MIN_STATES = 32
 _WIDE, _WIDE_SHARE = 10.0, 0.25  # in units of the last digit, and as a share of the numbers of the line
-_FAR = 2.0  # in half-widths: beyond this, a number cannot be reached
-_MARGINS = (0.3, 0.1)  # a sample does not reach the ends: the share of its half-width by which it is widened
+_FAR = 0.7  # in half-widths: beyond this, a number cannot be reached
+_MARGIN_UNITS = 0.5
+_MARGIN = 0.5  # a sample of people does not reach the ends: the share of its half-width by which it is widened
+_MARGIN_OF_MANY = 0.1  # the same for a sample of thousands of combinations
 _BATCHED = frozenset(
     {
         *("project", "score", "mix", "scale", "mask", "softmax", "divide", "activate", "add", "multiply", "mean"),
@@ -65,7 +69,7 @@ class Reached:
         half = np.maximum(self.range.radius, 0.0)
         with np.errstate(invalid="ignore"):
             gap = np.maximum(self.range.low - statement.value, statement.value - self.range.high)
-            return np.asarray(self.is_dense & (gap > _FAR * half + 2.0 * statement.unit))
+            return np.asarray(self.is_dense & (gap > _FAR * half + statement.unit))
 
     def agree(self, statement: Statement, accepted: Mask) -> Mask:
         """Return the cells that some state gives together with the accepted cells of their row.
@@ -86,18 +90,22 @@ class Reached:
 
 
 class Reach:
-    """The reachable values of the records of one sheet. `x` and `hat` grow while the sheet is compared."""
+    """The reachable values of the records of one sheet. `x` grows while the sheet is compared."""
 
     def __init__(
         self,
         graph: Graph,
         statements: Mapping[int, Sequence[Statement]],
-        values: tuple[Sequence[Array], Sequence[Array]],
+        x: Sequence[Array],
         images: RecordImages,
     ) -> None:
-        self.graph, self.statements, self.images = graph, statements, images
-        self.x, self.hat = values
+        self.graph, self.statements, self.images, self.x = graph, statements, images, x
         self._reached: dict[int, Reached] = {}
+
+    @cached_property
+    def people(self) -> People:
+        """The people who wrote these lines."""
+        return People(self.graph, self.statements, self.x, self.images)
 
     def of(self, index: int) -> Reached:
         """Return what can be reached at a record; its ancestors have been compared."""
@@ -114,75 +122,64 @@ class _Search:
         self.unwritten = sorted(nearest_records(index, self.graph.parents, reach.statements, is_written=False))
         self.random = np.random.default_rng(index)
         self.num_states, self.num_choices = 1, 0
-        self.is_exact, self.is_sampled = True, False
+        self.is_sampled = False
         self.values: dict[Source, Array] = {}  # with an axis of states, where the states differ
         self.styles = self._styles()
 
     def run(self) -> Reached:
-        self._choose_sources()
+        """Return what can be reached: all combinations below exact lines, otherwise what a sample of people reaches."""
+        if self._is_above_exact():
+            return self._enumerated()
+        num_choices = sum(not self.graph.is_move[node] for node in self.unwritten)
+        results = self.reach.people.results(self.index)
+        results = _without_useless(results, results[:1]) if results.ndim > 2 else results[None]
+        low, high = results.min(axis=0), results.max(axis=0)
+        with np.errstate(invalid="ignore"):
+            half = np.where(np.isfinite(high - low), (high - low) / 2, 0.0)
+        margin = half * _MARGIN + _MARGIN_UNITS * self._unit()
+        bounds = Range(low - margin, high + margin)
+        return Reached(bounds, False, self._gap(), num_choices <= _MAX_CHOICES)
+
+    def _unit(self) -> Array:
+        """Return the unit of the line itself."""
+        units = [statement.unit for statement in self.reach.statements.get(self.index, ())]
+        return np.asarray(np.minimum.reduce(units) if units else 0.0)
+
+    def _enumerated(self) -> Reached:
         for node in self.unwritten:
             self._branch(node, [*self._results(node)])
-        is_thorough = self.is_exact and self.num_states <= _MAX_THOROUGH
-        results = np.concatenate(
-            [self._spread(result) for result in self._results(self.index, is_thorough=is_thorough)]
-        )
-        is_useless = np.isnan(results) | (np.isinf(results) & np.isfinite(results[:1]))  # divided by a rounded 0
-        finite = np.where(is_useless, results[:1], results)
-        low, high = finite.min(axis=0), finite.max(axis=0)
+        results = self._results(self.index, is_thorough=self.num_states <= _MAX_THOROUGH)
+        results = [self._spread(result) for result in results]
+        results = [_without_useless(result, results[0][:1]) for result in results]
+        low = np.minimum.reduce([result.min(axis=0) for result in results])
+        high = np.maximum.reduce([result.max(axis=0) for result in results])
         if self.is_sampled:
             with np.errstate(invalid="ignore"):
                 half = np.where(np.isfinite(high - low), (high - low) / 2, 0.0)
-            low, high = low - half * _MARGINS[self.is_exact], high + half * _MARGINS[self.is_exact]
-        is_complete = self.is_exact and self.num_choices <= _MAX_CHOICES
-        states = finite if self.is_exact and not self.num_choices else None
-        is_dense = self.num_choices <= _MAX_CHOICES
-        return Reached(Range(low, high), is_complete, self._gap(), is_dense, states)
+            low, high = low - half * _MARGIN_OF_MANY, high + half * _MARGIN_OF_MANY
+        is_complete = self.num_choices <= _MAX_CHOICES
+        states = None if self.num_choices else np.concatenate(results)
+        return Reached(Range(low, high), is_complete, self._gap(), is_complete, states)
 
     def _styles(self) -> list[Style]:
         """Return the precisions that a line in between can have had: those of the written lines around it."""
         statements = self.reach.statements
         nodes = nearest_records(self.index, self.graph.parents, statements, is_written=True) | {self.index}
         around = [statement for node in sorted(nodes) for statement in statements.get(node, ())]
-        telling = [statement for statement in around if statement.is_telling or _has_zeros(statement)]
-        return list(dict.fromkeys(_style(statement) for statement in telling or around))
+        telling = [statement for statement in around if statement.shows_precision]
+        return list(dict.fromkeys(statement.rounding_style for statement in telling or around))
 
-    # The written lines above
-
-    def _choose_sources(self) -> None:
+    def _is_above_exact(self) -> bool:
+        """Return whether all lines above are exact, or were not written and come from exact lines."""
         nodes = [*self.unwritten, self.index]
         everything = [source for node in nodes for source in _flat(self.graph.sources[node].values())]
-        uncertain = {}
         for source in dict.fromkeys(one for one in everything if isinstance(one, FromRecord | FromGiven)):
             if isinstance(source, FromRecord) and source.index in self.unwritten:
                 continue
             bounds = self.reach.images.range_of(source)
             if isinstance(bounds, Range) and np.any(bounds.radius > 0.0):
-                uncertain[source] = bounds
-        if not uncertain:
-            return
-        self.is_exact, self.is_sampled, self.num_states = False, True, _NUM_SAMPLES
-        for source, bounds in uncertain.items():
-            self.values[source] = self._samples(source, bounds)
-
-    def _samples(self, source: Source, bounds: Range) -> Array:
-        """Return a written line as people use it: as written, in full, with one digit more, or somewhere between."""
-        choices = [bounds.middle]
-        if isinstance(source, FromRecord):
-            digits, full = self.reach.x[source.index], self.reach.hat[source.index]
-            units = [statement.unit for statement in self.reach.statements[source.index]]
-            guard = np.minimum.reduce(units) / 10.0
-            own = self.reach.statements[source.index][0].style.unit(np.abs(full))  # of cells that are not written
-            choices = [digits, full]
-            for unwritten, cut in product((own, own / 10.0), (False, True)):
-                choices.append(kept(full, np.where(guard > 0.0, guard, unwritten), is_cut=cut))
-        states = [*choices]
-        for _ in range(_NUM_SAMPLES - len(states)):
-            if self.random.random() < 0.5:
-                states.append(choices[self.random.integers(len(choices))])
-            else:
-                shares = self.random.uniform(-1.0, 1.0, bounds.middle.shape)
-                states.append(bounds.middle + bounds.radius * shares)
-        return np.stack(states)
+                return False
+        return True
 
     def _gap(self) -> Mask:
         """Return the cells that depend on numbers that were calculated and not written."""
@@ -259,7 +256,7 @@ class _Search:
             return
         number = self.num_states * len(options)
         combinations = np.arange(number)
-        most = max(_NUM_SAMPLES, _MAX_NUMBERS // max(1, math.prod(options[0].shape[-2:])))
+        most = max(_MIN_STATES, _MAX_NUMBERS // max(1, math.prod(options[0].shape[-2:])))
         if number > most:
             chosen = self.random.choice(number - 1, size=most - 1, replace=False) + 1
             combinations = np.concatenate([[0], np.sort(chosen)])
@@ -280,26 +277,25 @@ class _Search:
 
     def _roundings(self, step: str, value: Array) -> list[Array]:
         """Return a line as it is rounded or cut at the digits of the lines around it, or at one digit more."""
+        units = [style.unit(value) for style in self.styles]
+        if step in DIVISORS:
+            units = [np.minimum(unit, two_figures(value)) for unit in units]
         candidates = [
-            kept(value, style.unit(value) / guard, is_cut=is_cut)
-            for style, guard, is_cut in product(self.styles, (1.0, 10.0), (False, True))
+            kept(value, unit / guard, is_cut=is_cut)
+            for unit, guard, is_cut in product(units, (1.0, 10.0), (False, True))
         ]
         if step in DIVISORS:
             candidates += Care(0.0).shortened(value)
-        return [
-            rounded for rounded in candidates if not np.allclose(rounded, value, rtol=0.0, atol=1e-12, equal_nan=True)
-        ]
+        with np.errstate(invalid="ignore"):  # ∞ - ∞
+            return [rounded for rounded in candidates if (np.abs(rounded - value) > 1e-12).any()]
 
 
-def _style(statement: Statement) -> Style:
-    """Return the precision of a line; integers show none, and nobody rounds weights to 0 or 1."""
-    is_integer = bool(np.all(statement.is_whole | ~statement.is_written))
-    return Style(decimals=1) if is_integer else statement.style
-
-
-def _has_zeros(statement: Statement) -> bool:
-    """Return whether a decimal ends with 0, as in 1.00: it shows how many decimals are kept."""
-    return any("." in text and text.endswith("0") for row in statement.texts for text in row)
+def _without_useless(results: Array, full: Array) -> Array:
+    """Replace results that come from a division by a rounded 0."""
+    is_number = np.isfinite(results)
+    if is_number.all():
+        return results
+    return np.where(np.isnan(results) | (~is_number & np.isfinite(full)), full, results)
 
 
 def _each(value: Any, change: Any) -> Any:

@@ -17,7 +17,9 @@ from clearhead.check.statement import EXACT, NOISE, SLACK, Statement
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.reference import NORM_AXES
 
-DIVISORS = frozenset({"mean", "variance", "length"})
+DIVISORS = frozenset(  # lines that people often keep to two or more decimals without writing them
+    {"mean", "variance", "length", "exponentiate", "row_sum", "deviation", "root_mean_square"}
+)
 Statements = Mapping[int, Sequence[Statement]]
 
 
@@ -60,6 +62,15 @@ class RecordImages:
     def set_inner_unit(self, index: int, unit: float) -> None:
         """Set how coarsely the inner numbers of a record can have been kept, if its line shows that."""
         self._inner_unit[index] = min(unit, INNER_UNIT)
+
+    def _inner_unit_of(self, index: int) -> float:
+        """Return how coarsely inner numbers can have been kept: to two decimals, and to two less than the line has."""
+        if index not in self._inner_unit:
+            value = np.abs(self.graph.records[index].value)
+            largest = np.full(1, np.max(value, where=np.isfinite(value), initial=0.0))
+            own = [float(line.style.unit(largest)[0]) for line in self.statements.get(index, ())]
+            self._inner_unit[index] = min(INNER_UNIT, 100.0 * max(own, default=INNER_UNIT))
+        return self._inner_unit[index]
 
     def correct(self, index: int, wrong: Mask, right: Array) -> None:
         """Replace miscopied cells by the right numbers, with the coarsest precision of their line.
@@ -122,7 +133,7 @@ class RecordImages:
                 return joint
         with np.errstate(all="ignore"):
             image = without_nan(IMAGES[record.step.name](inputs))
-            return with_inner_numbers(record.step.name, image, inputs, self._inner_unit.get(index, INNER_UNIT))
+            return with_inner_numbers(record.step.name, image, inputs, self._inner_unit_of(index))
 
     def _exact_image(self, index: int, inputs: Mapping[str, Any]) -> Range:
         """Return the image of exact inputs: the results for all habits of keeping inner numbers."""

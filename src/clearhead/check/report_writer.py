@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.comparison import SheetComparison
 from clearhead.check.diagnose import RootError, diagnose
 from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.marks import LineScheme, MarkingContext, Scheme, line_marks
@@ -198,7 +198,7 @@ class ReportWriter:
                 for cell in root.cells:
                     evidence[cell] = True
         num_written = sum(verdict is not None for row in judged.verdicts for verdict in row)
-        return not judged.where(Verdict.UNSUPPORTED).any() and 2 * int(evidence.sum()) > num_written
+        return not judged.has(Verdict.UNSUPPORTED) and 2 * int(evidence.sum()) > num_written
 
     def _misshapen(self, number: int, node: int, sentence: str) -> LineMark:
         line, worth = self.working.lines[number], self._worth(node)
@@ -251,7 +251,7 @@ class ReportWriter:
 
     def _unwritten(self, group: list[JudgedStatement]) -> tuple[str, ...]:
         """Return the symbols of the unwritten lines that the unsupported numbers of a line depend on, in order."""
-        if not any(judged.where(Verdict.UNSUPPORTED).any() for judged in group):
+        if not any(judged.has(Verdict.UNSUPPORTED) for judged in group):
             return ()
         unwritten: set[int] = set()
         todo = [group[0].statement.node]

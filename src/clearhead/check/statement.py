@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,10 +33,21 @@ class Statement:
     unreadable: Mask
     is_telling: bool = True  # whether it shows how the student rounds; exact numbers do not
 
-    @property
+    @cached_property
     def is_written(self) -> Mask:
         """Where a number was written."""
         return ~np.isnan(self.value)
+
+    @property
+    def shows_precision(self) -> bool:
+        """Whether the line shows how many digits are kept: a number is rounded, or ends with 0 as in 1.00."""
+        return self.is_telling or any("." in text and text.endswith("0") for row in self.texts for text in row)
+
+    @property
+    def rounding_style(self) -> Style:
+        """The precision of the line; integers show none, and nobody rounds weights to 0 or 1."""
+        is_integer = bool(np.all(self.is_whole | ~self.is_written))
+        return Style(decimals=1) if is_integer else self.style
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +71,17 @@ class JudgedStatement:
 
     def set(self, cells: Mask, verdict: Verdict) -> None:
         """Set the verdict of all marked cells."""
-        for row, column in np.argwhere(cells).tolist():
-            self.verdicts[row][column] = verdict
+        if cells.any():
+            for row, column in zip(*(places.tolist() for places in cells.nonzero()), strict=True):
+                self.verdicts[row][column] = verdict
 
     def where(self, *verdicts: Verdict) -> Mask:
         """Return the cells with one of these verdicts."""
         return np.array([[verdict in verdicts for verdict in row] for row in self.verdicts], dtype=bool)
+
+    def has(self, *verdicts: Verdict) -> bool:
+        """Return whether any cell has one of these verdicts."""
+        return any(verdict in verdicts for row in self.verdicts for verdict in row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,20 +98,23 @@ class Fit:
 
 def fit(statement: Statement, reference: Array) -> Fit:
     """Compare the written numbers with a reference value."""
-    y = statement.value
+    y, unit = statement.value, statement.unit
     with np.errstate(invalid="ignore", over="ignore"):
-        is_exact = statement.is_whole & (np.abs(reference - np.round(reference)) <= EXACT)
-        unit = np.where(np.abs(reference) < np.abs(y), statement.unit_inwards, statement.unit)
-        unit = np.where(is_exact, 0.0, unit)
-        gap = np.abs(y - reference)
-        size = np.where(np.isfinite(reference), np.abs(reference), 0.0)
-        noise = SLACK * unit + NOISE * size + np.where(unit == 0.0, EXACT * np.maximum(1.0, np.abs(y)), 0.0)
-        # -1000 and similar numbers mean the -∞ of a mask
-        same = np.isinf(reference) & ((y == reference) | ((y <= _AS_GOOD_AS_NONE) & (reference < 0)))
-        half = ((gap <= unit / 2 + noise) & np.isfinite(gap)) | same
-        inner = unit * (1.0 - SLACK) - NOISE * size
-        cut = (np.abs(y) <= np.abs(reference) + noise) & (gap < inner) & (y * reference >= 0)
-        return Fit(half, cut, gap < inner)
+        size = np.abs(reference)
+        if statement.unit_inwards is not unit:
+            unit = np.where(size < np.abs(y), statement.unit_inwards, unit)
+        if statement.is_whole.any():
+            unit = np.where(statement.is_whole & (np.abs(reference - np.round(reference)) <= EXACT), 0.0, unit)
+        gap, is_infinite = np.abs(y - reference), np.isinf(reference)
+        noise = NOISE * np.where(is_infinite, 0.0, size)
+        room = SLACK * unit + noise
+        if not unit.all():
+            room = room + np.where(unit == 0.0, EXACT * np.maximum(1.0, np.abs(y)), 0.0)
+        half, near = (gap <= unit / 2 + room) & np.isfinite(gap), gap < unit * (1.0 - SLACK) - noise
+        if is_infinite.any():  # -1000 and similar numbers mean the -∞ of a mask
+            half |= is_infinite & ((y == reference) | ((y <= _AS_GOOD_AS_NONE) & (reference < 0)))
+        cut = near & (np.abs(y) <= size + room) & (y * reference >= 0)
+        return Fit(half, cut, near)
 
 
 def make_statement(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.comparison import SheetComparison
 from clearhead.check.graph import FromGiven, FromRecord, Plain, Source
 from clearhead.check.wrong_rule import Calculation
 from clearhead.steps import STEPS, Record

@@ -204,7 +204,6 @@ class Digits:
         """Return the same style for the same numbers in another order."""
         other = Digits.__new__(Digits)
         other._values, other._rounding, other._is_given = values, self._rounding, self._is_given
-        other.__dict__["_decimals"] = self._decimals
         other._rounded_rows, other._hidden = {}, set()
         return other
 

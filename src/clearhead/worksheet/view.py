@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -401,6 +402,7 @@ def propagate_names(record: Record, labels: Mapping[int, tuple[Labels, Labels]])
     return rows if len(rows) == height else (), columns if len(columns) == width else ()
 
 
+@lru_cache(maxsize=2**10)
 def encoder_or_decoder(where: str) -> str:
     """Return the half of the model that a place is in: encoder, decoder, or an empty string."""
     return next((half for half in ("encoder", "decoder") if half in where.split(".")), "")

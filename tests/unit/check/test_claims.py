@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from clearhead.check.claims import best_claim
-from clearhead.check.compare import SheetComparison
+from clearhead.check.compare import compare
+from clearhead.check.comparison import SheetInput
 from clearhead.check.graph import Graph
 from clearhead.check.placing import Placer
 from clearhead.check.report import Finding, Report
@@ -135,7 +136,7 @@ def test_a_claim_names_its_rule_the_line_where_it_was_used_and_its_cells():
     """A without scaling: 1/(1 + e²) = 0.1192 and 1/(1 + e³) = 0.0474; S′ was not written, so the rule is wrong there."""
     graph = Graph(solve(parse_problem(SCALED), Rounding()))
     lines = {"S": "3 5 / 4 7", "A": "0.1192 0.8808 / 0.0474 0.9526"}
-    comparison = SheetComparison(graph, Placer(graph, working(SCALED, lines)).place().statements).run()
+    comparison = compare(SheetInput(graph, Placer(graph, working(SCALED, lines)).place().statements))
     claim = best_claim(comparison, wrong_line([comparison.judged[1]]))
     assert claim is not None
     assert (claim.name, claim.is_slip, int(claim.explained.sum())) == ("no scaling", False, 4)

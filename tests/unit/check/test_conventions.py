@@ -2,7 +2,8 @@
 
 import pytest
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.compare import compare as compare_sheet
+from clearhead.check.comparison import SheetInput
 from clearhead.check.conventions import compare_by_best_convention
 from clearhead.check.graph import Graph
 from clearhead.check.placing import Placer
@@ -236,7 +237,7 @@ def test_a_convention_is_tried_only_if_the_question_does_not_state_it():
         tried.append(attempt.problem)
         graph = Graph(solve(parse_problem(attempt.problem), Rounding()))
         placing = Placer(graph, attempt).place()
-        return ComparedWorking(graph, placing, SheetComparison(graph, placing.statements).run())
+        return ComparedWorking(graph, placing, compare_sheet(SheetInput(graph, placing.statements)))
 
     fixed = {**ABOUT_SCALE, "scale": "sqrt(d_k)", "normaliser": "softmax"}
     compare_by_best_convention(working(fixed, {**QUERIES, **UNSCALED}), compare)

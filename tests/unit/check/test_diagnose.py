@@ -1,6 +1,7 @@
 """Names of root errors: a slip of the pen, swapped numbers, a wrong product, a misconception."""
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.compare import compare
+from clearhead.check.comparison import SheetInput
 from clearhead.check.diagnose import RootError, diagnose
 from clearhead.check.graph import Graph
 from clearhead.check.placing import Placer
@@ -15,7 +16,7 @@ from tests.unit.check.test_rules import ATTENTION, with_lines
 def roots_of(lines: dict[str, str]) -> list[RootError]:
     graph = Graph(solve(parse_problem(ATTENTION), Rounding()))
     placing = Placer(graph, working(ATTENTION, lines)).place()
-    return diagnose(SheetComparison(graph, placing.statements, placing.copies).run())
+    return diagnose(compare(SheetInput(graph, placing.statements, placing.copies)))
 
 
 def test_a_faultless_working_has_no_root_error():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.compare import compare
+from clearhead.check.comparison import SheetInput
 from clearhead.check.exchanges import exchanged_cells
 from clearhead.check.graph import Graph
 from clearhead.check.placing import Placer
@@ -20,7 +21,7 @@ CONTEXT = {"kind": "context", "X": [[1, 20], [5, 60]], "weights": WEIGHTS, "layo
 
 def line_of(text: str) -> WrongLine:
     graph = Graph(solve(parse_problem(CONTEXT), Rounding()))
-    comparison = SheetComparison(graph, Placer(graph, working(CONTEXT, {"Z": text})).place().statements).run()
+    comparison = compare(SheetInput(graph, Placer(graph, working(CONTEXT, {"Z": text})).place().statements))
     return wrong_line(comparison.judged)
 
 

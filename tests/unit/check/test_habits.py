@@ -19,6 +19,15 @@ def test_small_numbers_keep_two_figures():
     assert Shortening(2, 2, is_cut=False).of(np.array([0.00674, 7.389])) == pytest.approx([0.0067, 7.39])
 
 
+def test_without_figures_all_numbers_have_the_same_decimals():
+    assert Shortening(2, 0, is_cut=False).of(np.array([0.0408, 0.004, 7.389])) == pytest.approx([0.04, 0.0, 7.39])
+
+
+def test_inner_numbers_have_at_most_two_decimals_less_than_the_line():
+    assert {digits.decimals for digits in Care(0.00001).digits} == {3, 4}
+    assert {digits.decimals for digits in Care(0.001).digits} == {2, 3}
+
+
 def test_the_root_of_2_is_shortened_to_two_or_more_decimals_or_to_the_line_itself():
     assert 1.41 in roots(2, 0.01)
     assert 1.4 not in roots(2, 0.01)

@@ -3,7 +3,7 @@
 import pytest
 
 from clearhead import solve
-from clearhead.check.compare import SheetComparison
+from clearhead.check.comparison import SheetComparison, SheetInput
 from clearhead.check.graph import Graph
 from clearhead.check.invariants import broken_invariants
 from clearhead.check.read.number import read_cell
@@ -97,7 +97,7 @@ def test_the_invariant_of_sine_and_cosine_is_used_if_their_inputs_are_unknown(te
     graph = Graph(solve({"kind": "positions", "d_model": 2, "positions": 2, "formula": "sinusoidal"}))
     cells = [[read_cell(number) for number in row.split()] for row in text.split(" / ")]
     statement = make_statement(0, 0, cells, Style(decimals=1), turned=False, is_telling=True)
-    comparison = SheetComparison(graph, {0: [statement]})
+    comparison = SheetComparison(SheetInput(graph, {0: [statement]}))
     judged = JudgedStatement(statement, [[Verdict.UNCHECKED] * 2 for _ in range(2)], graph.records[0].value)
     violations = broken_invariants(comparison, judged)
     assert [cells for _, cells in violations] == [((1, 0), (1, 1))] * broken

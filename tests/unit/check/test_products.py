@@ -5,7 +5,8 @@ Q = X W_Q with X = [[1, 2, 3]] and W_Q = [[4], [5], [6]]: 1×4 + 2×5 + 3×6 = 3
 
 import pytest
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.compare import compare
+from clearhead.check.comparison import SheetInput
 from clearhead.check.graph import Graph
 from clearhead.check.placing import Placer
 from clearhead.check.products import FailingProduct, failing_product
@@ -23,7 +24,7 @@ ROW = {
 def explained(text: str) -> FailingProduct | None:
     graph = Graph(solve(parse_problem(ROW), Rounding()))
     placing = Placer(graph, working(ROW, {"Q": text})).place()
-    comparison = SheetComparison(graph, placing.statements, placing.copies).run()
+    comparison = compare(SheetInput(graph, placing.statements, placing.copies))
     return failing_product(comparison, comparison.judged[0], 0, 0)
 
 

@@ -75,8 +75,25 @@ def test_a_state_must_agree_with_the_accepted_cells_of_its_row():
     assert reached.agree(statement, np.array([[False, True, True]])).tolist() == [[False, True, True]]
 
 
-def test_a_number_is_far_only_if_it_is_outside_by_more_than_the_width():
+def test_a_number_is_far_only_if_it_is_clearly_outside():
     bounds = Range(np.array([[1.0]]), np.array([[2.0]]))
     reached = Reached(bounds, False, np.ones((1, 1), dtype=bool), True)
-    assert not reached.is_far(statement_of([[2.9]], unit=0.1)).any()
-    assert reached.is_far(statement_of([[3.4]], unit=0.1)).all()
+    assert not reached.is_far(statement_of([[2.2]], unit=0.1)).any()
+    assert reached.is_far(statement_of([[2.5]], unit=0.1)).all()
+
+
+def test_roundings_of_a_line_do_not_conspire():
+    """A = 0.3302 0.6698 gives -3.7168, in full -3.7162; ranges around both weights, which may be cut, allow -3.7181."""
+    problem = ATTENTION | {"V": [[7, -5], [-9, 8]]}
+    lines = {"S′": "0.7071 1.4142 / 2.1213 0.7071", "A": "0.3302 0.6698 / 0.8044 0.1956"}
+    for number, letter in (("-3.7168", "r"), ("-3.7162", "c"), ("-3.7180", "S")):
+        report = marked(problem, lines | {"Z": f"{number} 3.7074 / 3.8704 -2.4572"})
+        assert verdicts(report)[2] == f"Z {letter}r rr", number
+
+
+def test_exponentials_may_have_two_decimals_whatever_their_size():
+    """e^-3.2 = 0.0408, e^-2.5 = 0.0821, e^-3.9 = 0.0202: 0.04 0.08 0.02 with the sum 0.14, so 0.286 0.571 0.143."""
+    problem = {"kind": "softmax", "scores": [-3.2, -2.5, -3.9]}
+    assert verdicts(marked(problem, {"A": "0.285 0.574 0.141"})) == ["A ccc"]
+    assert verdicts(marked(problem, {"A": "0.286 0.571 0.143"})) == ["A ppp"]
+    assert "S" in verdicts(marked(problem, {"A": "0.296 0.561 0.143"}))[0]

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.compare import compare
+from clearhead.check.comparison import SheetInput
 from clearhead.check.graph import Graph
 from clearhead.check.marks import LineScheme, Scheme
 from clearhead.check.placing import Placer
@@ -19,9 +20,7 @@ def compared(lines: dict[str, str]) -> ComparedWorking:
     graph = Graph(solve(parse_problem(ATTENTION), Rounding()))
     placing = Placer(graph, working(ATTENTION, lines)).place()
     shapes = frozenset(wrong_shape.node for wrong_shape in placing.misshapen)
-    return ComparedWorking(
-        graph, placing, SheetComparison(graph, placing.statements, placing.copies, blind=shapes).run()
-    )
+    return ComparedWorking(graph, placing, compare(SheetInput(graph, placing.statements, placing.copies, blind=shapes)))
 
 
 def written_report(lines: dict[str, str], scheme: Scheme | None = None) -> Report:

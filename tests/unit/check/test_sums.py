@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from clearhead.check.compare import SheetComparison
+from clearhead.check.compare import compare
+from clearhead.check.comparison import SheetInput
 from clearhead.check.graph import Graph
 from clearhead.check.placing import Placer
 from clearhead.check.sums import plain_number, right_sum
@@ -37,6 +38,6 @@ def test_the_sum_of_a_cell_uses_the_digits_of_the_line_above():
     graph = Graph(solve(parse_problem(ATTENTION), Rounding()))
     lines = {"V": "1 2 / 3 5", "A": "0.27 0.73 / 0.88 0.12", "Z": "2.46 4.19 / 1.24 2.36"}
     placing = Placer(graph, working(ATTENTION, lines)).place()
-    comparison = SheetComparison(graph, placing.statements, placing.copies).run()
+    comparison = compare(SheetInput(graph, placing.statements, placing.copies))
     index = next(i for i, record in enumerate(graph.records) if record.step.name == "mix")
     assert right_sum(comparison, index, 0, 1, "4.19") == "0.27×2 + 0.73×5 = 4.19"

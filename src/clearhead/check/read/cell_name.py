@@ -5,6 +5,7 @@ Each becomes the name of its line with a selection, `QKᵀ[1, 2]` or `weights[mo
 
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from clearhead.check.read.symbol import Part, Symbol, is_line_word, plain, read_symbol
@@ -107,6 +108,7 @@ def _with_greek(raw: str) -> str:
     return re.sub(r"(?<![A-Za-z\\])alpha(?![A-Za-z])", "α", raw)
 
 
+@lru_cache(maxsize=2**12)  # the same few names are in every working
 def _tidied(raw: str) -> str:
     text = _with_greek(plain(raw[-400:])).translate(_DIGITS)
     text = text.rstrip(" :=")
