@@ -53,7 +53,7 @@ class People:
         everything = [statement for own in self.statements.values() for statement in own]
         styles = [statement.style for statement in everything if statement.is_telling]
         decimals, figures = {style.decimals for style in styles}, {style.figures for style in styles}
-        return len(styles) > 1 and not any(len(kept) == 1 and None not in kept for kept in (decimals, figures))
+        return len(styles) > 1 and not any(len(digits) == 1 and None not in digits for digits in (decimals, figures))
 
     def results(self, index: int) -> Array:
         """Return a record by the right rule, from the lines above as each person has them."""

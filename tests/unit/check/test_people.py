@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from clearhead.check.comparison import SheetComparison, SheetInput
+from clearhead.check.graph import Graph
 from clearhead.check.inner_numbers import InnerNumbers, work, work_plainly
+from clearhead.check.people import NUM_PEOPLE, People
+from clearhead.worksheet.reading import parse_problem
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.solver import solve
 
 NUMBER = 500
 
@@ -55,3 +61,15 @@ def test_the_loss_of_every_person_is_that_of_the_target():
     results = work_plainly("loss", {"probabilities": probabilities, "targets": np.array([2, 0])}, NUMBER)
     assert np.allclose(results[:, 0, 0], -np.log(probabilities[:, 0, 2]))
     assert np.allclose(results[:, 1, 0], -np.log(probabilities[:, 1, 0]))
+
+
+def test_people_who_wrote_nothing_reach_the_right_answer_and_others_near_it():
+    """S = 1 2 over √2; the first person keeps everything in full."""
+    problem = {"kind": "self-attention", "Q": [[1, 2]], "K": [[1, 0], [0, 1]], "V": [[1, 2], [3, 4]]}
+    graph = Graph(solve(parse_problem({**problem, "scale": "sqrt(d_k)"}), Rounding()))
+    comparison = SheetComparison(SheetInput(graph, {}))
+    results = People(graph, {}, [], comparison.images[True]).results(len(graph) - 1)
+    right = graph.records[-1].value
+    assert results.shape == (NUM_PEOPLE, *right.shape)
+    assert np.allclose(results[0], right)
+    assert 0.0 < np.max(np.abs(results - right)) < 0.1
