@@ -35,21 +35,33 @@ def tagged(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_command_itself_reads_a_pipe_and_writes_a_pipe(model: str) -> None:
-    command = [sys.executable, "-m", "clearhead.cli.main", "translate", "-m", model, *SHORT]
+    command = [sys.executable, "-m", "clearhead.cli.main", "translate", "-m", model, *SHORT, "--quiet"]
     text = "".join(line + "\n" for line in LINES)
     done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=60, check=True)
-    assert (done.stdout.decode(), done.stderr) == (run("translate", "-m", model, *SHORT, text=text).stdout, b"")
+    assert (done.stdout.decode(), done.stderr) == (
+        run("translate", "-m", model, *SHORT, "--quiet", text=text).stdout,
+        b"",
+    )
+
+
+def test_characters_outside_the_vocabulary_are_named_on_stderr_unless_it_is_quiet(model: str) -> None:
+    loud = run("translate", "-m", model, *SHORT, "the 99 cats")
+    assert loud.stderr == "clearhead: Characters that the vocabulary of the model does not have: '9'.\n"
+    quiet = run("translate", "-m", model, *SHORT, "--quiet", "the 99 cats")
+    assert (quiet.stdout, quiet.stderr) == (loud.stdout, "")
 
 
 def test_lines_of_a_pipe_a_file_and_a_sentence_are_the_same(model: str, tmp_path: Path) -> None:
     text = "".join(line + "\n" for line in LINES)
-    piped = run("translate", "-m", model, *SHORT, text=text)
+    piped = run("translate", "-m", model, *SHORT, "--quiet", text=text)
     assert (piped.returncode, piped.stderr) == (0, "")
     translations = piped.stdout.split("\n")
     assert len(translations) == len(LINES) + 1
     assert [number for number, line in enumerate(translations) if not line] == [1, 4, 7]
     (tmp_path / "in.txt").write_text(text)
-    done = run("translate", "-m", model, *SHORT, "-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
+    done = run(
+        "translate", "-m", model, *SHORT, "--quiet", "-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt")
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "out.txt").read_text() == piped.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]

@@ -76,7 +76,7 @@ def test_translations_are_those_of_transformers(opus: Path, tmp_path: Path, engi
     assert len(set(right)) > len(lines) // 4, "sentences that are all translated alike prove less"
     done = run(
         *("translate", "-m", str(opus), "--engine", engine, "--device", "cpu", "--precision", "float32"),
-        *("--beam", str(beam), "--max-length", str(STEPS), "--max-ratio", "100", "--to", "deu"),
+        *("--beam", str(beam), "--max-length", str(STEPS), "--max-ratio", "100", "--to", "deu", "--quiet"),
         text="".join(line + "\n" for line in [*lines, ">>nld<< the cat sees a book.", ""]),
     )
     note = f"clearhead: {opus} has no SHA256SUMS, so its files were not verified."

@@ -105,11 +105,9 @@ def _draw_unseen(random: Random) -> str:
 def _replaced(ids: list[int], old: list[int], new: list[int]) -> list[int]:
     """Return the ids with every occurrence of some ids in a row replaced by others."""
     result, start = [], 0
-    while start < len(ids):
-        if ids[start : start + len(old)] == old:
-            result += new
-            start += len(old)
-        else:
-            result.append(ids[start])
-            start += 1
-    return result
+    while old[0] in ids[start:]:
+        place = ids.index(old[0], start)
+        is_match = ids[place : place + len(old)] == old
+        result += [*ids[start:place], *new] if is_match else ids[start : place + 1]
+        start = place + (len(old) if is_match else 1)
+    return [*result, *ids[start:]]
