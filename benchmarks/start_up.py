@@ -23,10 +23,10 @@ TEXTS = {
 
 def seconds_to_answer(model: str, engine: str, text: str) -> float:
     """Run the command once and return the seconds until it has ended."""
-    lines = text.replace(". ", ".\n")
-    command = [sys.executable, "-m", "clearhead", "translate", "--model", model, "--engine", engine]
+    lines = text.replace(". ", ".\n").split("\n")
+    command = [sys.executable, "-m", "clearhead", "translate", "--model", model, "--engine", engine, *lines]
     start = time.perf_counter()
-    subprocess.run(command, input=lines.encode(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     return time.perf_counter() - start
 
 

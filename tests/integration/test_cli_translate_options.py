@@ -1,5 +1,6 @@
 """Every setting of a search is an option of `clearhead translate`, named by one rule, and its value is passed on."""
 
+import io
 from pathlib import Path
 from typing import Any, get_args
 
@@ -8,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from clearhead.cli.main import app
-from clearhead.cli.translate_options import EngineOptions, Stopping
+from clearhead.cli.translate_options import EngineOptions, LineOptions, Stopping
 from clearhead.decoding.engines.engine import EngineNeeds
 from clearhead.decoding.search.settings import SearchSettings
 
@@ -47,6 +48,23 @@ def test_every_setting_of_a_search_is_an_option(field: str) -> None:
     option = options().get(option_of(field))
     assert option is not None, f"clearhead translate has no {option_of(field)}"
     assert option.default is None, "the default lives in the setting"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("a.txt", 12), ("a.txt.gz", None), ("none.txt", None), (".", None)])
+def test_the_length_of_the_input_is_that_of_the_file(name: str, expected: int | None, tmp_path: Path) -> None:
+    for file in ("a.txt", "a.txt.gz"):
+        (tmp_path / file).write_text("the red cat\n")
+    assert LineOptions(input=str(tmp_path / name)).num_characters([]) == expected
+    assert LineOptions().num_characters(["the", "cat"]) == 6
+
+
+def test_the_length_of_standard_input_is_known_if_it_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("the red cat\n")
+    with (tmp_path / "a.txt").open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert LineOptions().num_characters([]) == LineOptions(input="-").num_characters([]) == 12
+    monkeypatch.setattr("sys.stdin", io.StringIO("the red cat\n"))
+    assert LineOptions().num_characters([]) is None
 
 
 def test_the_stopping_rules_are_the_choices_of_their_option() -> None:

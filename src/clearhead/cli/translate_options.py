@@ -1,5 +1,8 @@
 """The options of `clearhead translate`, in typed groups; each group returns the arguments of a library function."""
 
+import os
+import stat
+import sys
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
@@ -143,9 +146,14 @@ class LineOptions:
         """Return the length of the input, at most one character per byte of a file; None if it is not known."""
         if texts:
             return sum(map(len, texts))
-        path = Path(self.input or "-")
-        is_plain = path.is_file() and path.suffix not in (".gz", ".xz")
-        return path.stat().st_size if is_plain else None
+        name = self.input or "-"
+        if name.endswith((".gz", ".xz")):
+            return None
+        try:
+            status = os.fstat(sys.stdin.fileno()) if name == "-" else Path(name).stat()
+        except (OSError, ValueError):  # a file that does not exist is reported when it is read
+            return None
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def options(self, phrases: "PhraseOptions", language: str | None, *, has_scores: bool) -> "TranslationOptions":
         """Return the options of the translation pipeline."""
