@@ -29,7 +29,8 @@ SECTIONS = {
     "model": (
         "model",
         "These settings override the preset. A default in the second table applies only if the preset does not set a "
-        "value: with the default preset `tiny`, `d_model` is 128, not 512.",
+        "value: with the default preset `tiny`, `d_model` is 128, not 512. In a new translation model, the default of "
+        "`dropout` is 0.1 to 0.3: more if little text is read often.",
     ),
     "data": ("data", "Settings for all corpora."),
     "data.train.0": (

@@ -73,7 +73,7 @@ def test_mistakes_in_changes_are_reported_with_those_in_the_file(tmp_path: Path)
 def test_the_help_of_the_config_is_printed() -> None:
     done = run("train", "--help-config")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "\ntraining.rate = 0.001   [a number above 0 and at most 1000]\n" in done.stdout
+    assert "\ntraining.rate = null   [a number above 0 and at most 1000, or null]\n" in done.stdout
     assert "\nmodel.d_model = 512   [a whole number from 1 to 65536]\n" in done.stdout
     fields = json.loads(run("train", "--help-config", "--json").stdout)
     assert {field["path"] for field in fields} >= {"training.rate", "model.d_model", "data.train.0.source", "text.kind"}

@@ -5,7 +5,7 @@ A config is read from a file and from changes to it. All errors in both are repo
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -19,6 +19,15 @@ Metric = Literal["loss", "bleu", "chrf", "exact", "accuracy"]
 Share = Annotated[float, Field(ge=0, lt=1)]
 MOST_UPDATES = 10**9  # of a run, and between two events of it
 _METRICS: Mapping[str, Metric] = {"translate": "bleu", "classify": "accuracy", "language-model": "loss"}
+
+
+Number = TypeVar("Number", int, float)
+
+
+def _chosen(name: str, value: Number | None) -> Number:
+    """Return a setting whose default depends on the run."""
+    assert value is not None, f"training.{name} has not been chosen yet: call fill_defaults"
+    return value
 
 
 class TrainingConfig(Settings):
@@ -39,7 +48,13 @@ class TrainingConfig(Settings):
         "auto",
         description="packed: several sentences per row, one shape; bucketed: one sentence per row, up to 8 shapes",
     )
-    batch_tokens: int = Field(4096, ge=16, le=2**24, description="target tokens per batch, including padding")
+    batch_tokens: int | None = Field(
+        None,
+        ge=16,
+        le=2**24,
+        description="target tokens per batch, including padding; default: at most 4096 with `steps` and 8192 with "
+        "`epochs`, less for little text",
+    )
     accumulate: int = Field(1, ge=1, le=4096, description="number of batches whose gradients are added for each update")
     steps: int | None = Field(
         None, ge=1, le=MOST_UPDATES, description="length of the training in updates (set this or epochs)"
@@ -56,7 +71,13 @@ class TrainingConfig(Settings):
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw", description="adamw; or muon for the weight matrices of the layers and adamw for the rest"
     )
-    rate: float = Field(1e-3, gt=0, le=1000, description="peak learning rate")
+    rate: float | None = Field(
+        None,
+        gt=0,
+        le=1000,
+        description="peak learning rate; default: by width and batch size (translate), 0.001 (other tasks), 0.0001 "
+        "with `init_from`",
+    )
     betas: tuple[Share, Share] = Field(
         (0.9, 0.98), description="AdamW's decay rates for the averages of the gradient and its square"
     )
@@ -67,8 +88,12 @@ class TrainingConfig(Settings):
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
         "inverse_sqrt", description="how the learning rate falls after the warm-up"
     )
-    warm_up: int = Field(
-        400, ge=0, le=MOST_UPDATES, description="number of updates in which the learning rate rises to its peak"
+    warm_up: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_UPDATES,
+        description="number of updates in which the learning rate rises to its peak; default: an eighth of the run, at "
+        "most 1000",
     )
     final_rate: float = Field(
         0.0, ge=0, le=1, description="final learning rate of cosine and linear, as a share of the peak"
@@ -100,6 +125,21 @@ class TrainingConfig(Settings):
     checkpoint_every: int = Field(500, ge=1, le=MOST_UPDATES, description="number of updates between checkpoints")
     keep_checkpoints: int = Field(2, ge=1, le=MOST_UPDATES, description="number of checkpoints to keep")
     log_every: int = Field(50, ge=1, le=10**6, description="number of updates between log lines")
+
+    @property
+    def peak_rate(self) -> float:
+        """The peak learning rate, after `fill_defaults`."""
+        return _chosen("rate", self.rate)
+
+    @property
+    def warm_up_steps(self) -> int:
+        """The number of updates of the warm-up, after `fill_defaults`."""
+        return _chosen("warm_up", self.warm_up)
+
+    @property
+    def tokens_per_batch(self) -> int:
+        """The target tokens of a batch, after `fill_defaults`."""
+        return _chosen("batch_tokens", self.batch_tokens)
 
 
 class ValidationConfig(Settings):
@@ -173,6 +213,7 @@ def load_run_config(
             changed[change(data, text)] = text
         except ConfigError as wrong:
             located += wrong.located(f"{change_label} {text}").details
+    _replace_length(data, changed)
     config, mistakes = check_run_config(data, check_files=check_files)
     for mistake in mistakes:
         own_changes = [text for changed_path, text in changed.items() if _is_of(mistake, changed_path, in_file)]
@@ -181,6 +222,15 @@ def load_run_config(
     if located or config is None:
         raise ConfigError([Mistake(mistake.paths, printable(mistake.sentence)) for mistake in located])
     return config if config.run else config.model_copy(update={"run": f"runs/{path.stem}"})
+
+
+def _replace_length(data: dict[str, Any], changed: Collection[str]) -> None:
+    """Let a change of steps replace the epochs of the file, and the other way round."""
+    training = data.get("training")
+    for name, other in (("steps", "epochs"), ("epochs", "steps")):
+        is_replaced = f"training.{name}" in changed and f"training.{other}" not in changed
+        if is_replaced and isinstance(training, dict) and training.get(name) is not None:
+            training.pop(other, None)
 
 
 def check_run_config(

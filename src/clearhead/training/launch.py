@@ -14,6 +14,7 @@ from clearhead.training.config import RunConfig
 from clearhead.training.outcome import WORDS, Outcome
 from clearhead.training.progress import Reporter
 from clearhead.training.run import PLAN, RunFolder
+from clearhead.training.run_defaults import keep_defaults
 
 if TYPE_CHECKING:
     from clearhead.training.plan import PlanRequest
@@ -33,6 +34,8 @@ _MAY_CHANGE = (
 
 def launch(config: RunConfig, path: str | Path, *, resume: bool = False, console: Console | None = None) -> Outcome:
     """Train in a new folder, or resume the run in an existing one, and write the outcome and the model card."""
+    if resume and RunFolder(path).holds_a_run:
+        config = keep_defaults(config, RunFolder(path).read_config())
     with _open(config, path, resume) as folder, Reporter(folder.metrics, folder.curves, console) as reporter:
         return _train(config, folder, reporter, resume)
 
@@ -58,6 +61,7 @@ def _train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: boo
     from clearhead.training.loop import train
 
     outcome = train(config, folder, reporter, resume)
+    config = folder.read_config()  # with the defaults that depend on the text
     if config.data.test is not None and outcome.stopped != "interrupted":
         from clearhead.training.final_test import run_test
 

@@ -60,7 +60,9 @@ def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool
     try:
         with warming_up(device):
             prepared = prepare(config, folder, reporter)
-        run = _Run(config, folder, reporter, prepared, device)
+        if prepared.config != config:
+            folder.write_config(prepared.config)
+        run = _Run(prepared.config, folder, reporter, prepared, device)
         if resume:
             run.resume()
     except (RuntimeError, MemoryError) as wrong:
@@ -115,7 +117,7 @@ class _Run:
     def _stream(self, prepared: Prepared) -> BatchStream:
         batching = self._batching()
         layout = make_layout(
-            prepared.train, self.training.batch_tokens, batching=batching, has_labels=self.has_labels,
+            prepared.train, self.training.tokens_per_batch, batching=batching, has_labels=self.has_labels,
             max_tokens=self.config.data.max_tokens,
         )  # fmt: skip
         stream = BatchStream(
@@ -215,7 +217,7 @@ class _Run:
 
     def _go_on(self, stop: Stop) -> Stopped:
         """Make updates from the current position in the data."""
-        ahead = max(_LEAST_AHEAD, _TOKENS_AHEAD // self.training.batch_tokens)
+        ahead = max(_LEAST_AHEAD, _TOKENS_AHEAD // self.training.tokens_per_batch)
         with BatchPrefetcher(self.stream.batches(self.progress.position), ahead) as prefetcher:
             while True:
                 reason = self._reason(stop)

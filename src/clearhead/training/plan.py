@@ -7,7 +7,7 @@ nothing. Its reasons are kept with it.
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -139,10 +139,9 @@ def make_plan(request: PlanRequest, folder: RunFolder, reporter: Reporter) -> Ru
     size = planner.choose_size()
     recipe, situation, speed = planner.choose_recipe(size)
     schedule = planner.choose_schedule(recipe, situation, speed)
-    plan = RunPlan(
-        _config(settings, request), (vocabulary, *recipe.choices, *schedule, valid), speed, situation, tuple(warnings)
-    )
-    return RunPlan(plan.config, plan.choices, speed, situation, (*warnings, *_time_warnings(plan)))
+    choices = (vocabulary, *recipe.choices, *schedule, valid)
+    plan = RunPlan(_config(settings, request), choices, speed, situation, tuple(warnings))
+    return replace(plan, warnings=(*warnings, *_time_warnings(plan)))
 
 
 class _Planner:
@@ -181,6 +180,9 @@ class _Planner:
         recipe = choose_recipe(size, self._situation(), speed.tokens_per_second)
         _set(self._settings, *recipe.choices)
         speed = self._measure(2 * self._seconds)
+        config = _config(self._settings, self._request)  # with the changes of the user
+        size = replace(size, d_model=config.model["d_model"])
+        recipe = replace(recipe, size=size, batch_tokens=config.training.tokens_per_batch)
         return recipe, self._situation(), speed
 
     def choose_schedule(self, recipe: Recipe, situation: Situation, speed: Speed) -> tuple[Choice, ...]:
@@ -190,7 +192,7 @@ class _Planner:
         updates = choose_updates(most_passes, situation, speed.seconds_per_update, speed.tokens_per_update)
         passes = updates * speed.tokens_per_update / situation.target_tokens
         choices = choose_schedule(recipe, updates, passes)
-        every = updates // 8 if updates >= _FEW_UPDATES else updates
+        every = -(-updates // 8) if updates >= _FEW_UPDATES else updates
         figures = {
             "training.is_compiled": False,  # compiling takes longer than it saves in a run of minutes
             "training.log_every": max(1, min(50, updates // 20)),
@@ -209,7 +211,7 @@ class _Planner:
 
     def _measure(self, seconds: float) -> Speed:
         config = _config(self._settings, self._request)
-        batches = sample_batches(self._prepared.train, self._prepared.vocabularies, config.training.batch_tokens)
+        batches = sample_batches(self._prepared.train, self._prepared.vocabularies, config.training.tokens_per_batch)
         model = make_model(config, self._prepared.vocabularies, self._folder)
         return measure(model, batches, config, self._device, seconds)
 

@@ -20,7 +20,7 @@ _UPDATES = 2_000  # enough for a model to settle; more and smaller updates are s
 _BATCHES = {"cpu": (512, 4096), "cuda": (2048, 16_384)}  # smallest and largest batch, in target tokens
 _BATCHES_PER_PASS = 12
 _RATE, _RATE_BATCH = 0.9, 8192  # 0.0070 for width 128, 0.0035 for 256, with batches of 8,192 tokens
-_POST_NORM = 0.3  # post-norm needs a lower rate
+_HIGHEST_RATE, _POST_NORM = 7e-3, 0.3  # a limit for narrow models, and a factor: post-norm needs a lower rate
 _MUON_UPDATES = 3_000  # in shorter runs Muon learns more per update than AdamW
 _LONGEST_WARM_UP = 1_000
 
@@ -123,7 +123,7 @@ def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) ->
     most_passes = _below(_MOST_PASSES, situation.num_pairs)
     total = (min(passes / cost, most_passes) if r_drop else passes) * situation.target_tokens
     smallest, largest = _BATCHES[situation.device]
-    batch = _power_of_two(min(total / _UPDATES, situation.target_tokens / _BATCHES_PER_PASS), smallest, largest)
+    batch = choose_batch(total, situation.target_tokens, largest, smallest)
     model = Choice(
         "model",
         str(size),
@@ -145,6 +145,19 @@ def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) ->
     return Recipe(size, batch, r_drop, dropout, most_passes, (model, batches, noise))
 
 
+def choose_batch(total: float | None, tokens_per_pass: float, largest: int, smallest: int = 512) -> int:
+    """Return the batch size that gives enough updates: in the run (of `total` tokens, if known) and in each pass."""
+    tokens = min(tokens_per_pass / _BATCHES_PER_PASS, largest if total is None else total / _UPDATES)
+    return _power_of_two(tokens, smallest, largest)
+
+
+def choose_dropout(num_pairs: int, passes: float) -> float:
+    """Return the dropout without R-Drop: more if little text is read often."""
+    if passes < _FEW_PASSES:
+        return 0.1
+    return 0.3 if num_pairs < 60_000 else 0.2
+
+
 def _regularisation(num_pairs: int, passes: float) -> tuple[float, float, str]:
     """Return R-Drop, dropout and the reason."""
     if passes < 3:
@@ -157,8 +170,8 @@ def _regularisation(num_pairs: int, passes: float) -> tuple[float, float, str]:
 
 def choose_rate(d_model: int, batch_tokens: int, *, is_post_norm: bool = False) -> float:
     """Return the peak learning rate: lower for wide models and for small batches."""
-    rate = _RATE / d_model * min(1.0, math.sqrt(batch_tokens / _RATE_BATCH)) * (_POST_NORM if is_post_norm else 1.0)
-    return float(f"{rate:.2g}")
+    peak = min(_RATE / d_model, _HIGHEST_RATE) * (_POST_NORM if is_post_norm else 1.0)
+    return float(f"{peak * min(1.0, math.sqrt(batch_tokens / _RATE_BATCH)):.2g}")
 
 
 def choose_warm_up(updates: int) -> int:

@@ -21,6 +21,7 @@ from clearhead.training.config import RunConfig
 from clearhead.training.config_checks import SHAPES
 from clearhead.training.progress import Reporter
 from clearhead.training.run import STORES, CorpusRecord, RunFolder
+from clearhead.training.run_defaults import fill_defaults
 from clearhead.training.state import checkpoints, readable_checkpoints
 
 _MAX_LISTED = 10
@@ -28,8 +29,9 @@ _MAX_LISTED = 10
 
 @dataclass(frozen=True)
 class Prepared:
-    """The inputs of a run."""
+    """The inputs of a run. In its config, all defaults that depend on the text are chosen."""
 
+    config: RunConfig
     vocabularies: Vocabularies
     train: PairStore
     valid: PairStore | None
@@ -42,6 +44,7 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
     stores = folder.path / STORES
     train = build_store(config.data.train, vocabularies, config.data, stores / "train", task=config.task)
     _report(train, reporter)
+    config = fill_defaults(config, train)
     model = make_model(config, vocabularies, folder)
     _check_lengths(config, model.config)
     valid = None
@@ -59,7 +62,7 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
     stores_read = [store for store in (train, valid) if store is not None and store.coverage is not None]
     coverage = {store.folder.name: str(store.coverage) for store in stores_read}
     folder.write_data(_records(config, train, valid), {**_described(vocabularies), **fingerprints}, coverage)
-    return Prepared(vocabularies, train, valid, model)
+    return Prepared(config, vocabularies, train, valid, model)
 
 
 def _check_unchanged(folder: RunFolder, train: PairStore) -> None:

@@ -12,13 +12,13 @@ def rate_at(step: int, config: TrainingConfig, total: int | None) -> float:
     cosine         rate · (f + (1 - f) (1 + cos(π t)) / 2), where t is the finished share of the decay, f = final_rate
     linear         rate · (f + (1 - f) (1 - t))
     """
-    if step < config.warm_up:
-        return config.rate * step / config.warm_up
+    if step < config.warm_up_steps:
+        return config.peak_rate * step / config.warm_up_steps
     if config.schedule == "constant":
-        return config.rate
+        return config.peak_rate
     if config.schedule == "inverse_sqrt":
-        return config.rate * math.sqrt(max(config.warm_up, 1) / max(step, 1))
+        return config.peak_rate * math.sqrt(max(config.warm_up_steps, 1) / max(step, 1))
     assert total is not None, "cosine and linear need the total number of updates"
-    gone = min(1.0, (step - config.warm_up) / max(1, total - config.warm_up))
+    gone = min(1.0, (step - config.warm_up_steps) / max(1, total - config.warm_up_steps))
     remaining = (1 + math.cos(math.pi * gone)) / 2 if config.schedule == "cosine" else 1 - gone
-    return config.rate * (config.final_rate + (1 - config.final_rate) * remaining)
+    return config.peak_rate * (config.final_rate + (1 - config.final_rate) * remaining)

@@ -10,6 +10,12 @@ from clearhead.training.schedule import rate_at
 
 _RESULTS = {"translate": "translations", "classify": "predictions", "language-model": "predictions"}
 
+_LONG = 1200  # seconds without a score
+_PATIENCE = (
+    "Warning: this config is slow on this device, and shows no score for a long time. If you give",
+    "the text files instead of a config, all settings are chosen for this device and your time.",
+)
+
 
 @dataclass(frozen=True)
 class Timeline:
@@ -21,18 +27,18 @@ class Timeline:
     def phase(self, step: int) -> str:
         """Return the place of an update in the schedule: `warm-up 300/4,000`, `cosine 21 %`, `inverse_sqrt`."""
         training = self.config.training
-        if step <= training.warm_up:
-            return f"warm-up {step:,}/{training.warm_up:,}"
+        if step <= training.warm_up_steps:
+            return f"warm-up {step:,}/{training.warm_up_steps:,}"
         if training.schedule in ("inverse_sqrt", "constant"):
             return training.schedule
-        share = (step - training.warm_up) / max(1, self.total - training.warm_up)
+        share = (step - training.warm_up_steps) / max(1, self.total - training.warm_up_steps)
         return f"{training.schedule} {int(100 * min(1.0, share))} %"
 
     def warnings(self) -> list[str]:
         """Return the lines of a warning if the warm-up takes more than half of the run."""
-        training, warm_up = self.config.training, self.config.training.warm_up
+        training, warm_up = self.config.training, self.config.training.warm_up_steps
         if warm_up > self.total:
-            share = 100 * rate_at(self.total, training, self.total) / training.rate
+            share = 100 * rate_at(self.total, training, self.total) / training.peak_rate
             return [
                 f"Warning: the run ({self.total:,} updates) is shorter than its warm-up ({warm_up:,} updates).",
                 f"The learning rate will only reach {share:.2g} % of training.rate, and the model will learn little.",
@@ -73,17 +79,22 @@ class Timeline:
         if validation is not None:
             number = "First" if validation == self.next_validation(0) else "Next"
             lines = [f"{number} validation after {after(validation)}."]
+            if seconds_per_update * (validation - step) > _LONG:
+                lines += _PATIENCE
         else:
             checkpoint = min((step // training.checkpoint_every + 1) * training.checkpoint_every, self.total)
             lines = [f"No validation set (data.valid). Next checkpoint to try after {after(checkpoint)}."]
         if training.init_from is not None:
             return lines  # its results are useful from the start
-        if step >= training.warm_up:
+        if step >= training.warm_up_steps:
             shown_by = "The checkpoints" if validation is None else "The validation scores"
             return [*lines, f"The warm-up is over. {shown_by} will show when {results} become useful."]
-        if training.warm_up > self.total:
+        if training.warm_up_steps > self.total:
             return [*lines, f"The learning rate rises until the end of the run: expect poor {results}."]
-        return [*lines, f"The learning rate rises until {after(training.warm_up)}: expect poor {results} until then."]
+        return [
+            *lines,
+            f"The learning rate rises until {after(training.warm_up_steps)}: expect poor {results} until then.",
+        ]
 
 
 def duration(seconds: float) -> str:

@@ -139,9 +139,12 @@ def test_settings_that_contradict_each_other_are_reported(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("training.rate=1e308", "1e+308 is not a number above 0 and at most 1000 (rate: peak learning rate)."),
+        (
+            "training.rate=1e308",
+            "1e+308 is not a number above 0 and at most 1000, or null (rate: peak learning rate; default: ",
+        ),
         ("training.accumulate=1000000000", "1000000000 is not a whole number from 1 to 4096 (accumulate: "),
-        ("training.warm_up=1" + 400 * "0", "is not a whole number from 0 to 1000000000 (warm_up: "),
+        ("training.warm_up=1" + 400 * "0", "is not a whole number from 0 to 1000000000, or null (warm_up: "),
         ("training.steps=1" + 30 * "0", "is not a whole number from 1 to 1000000000, or null (steps: "),
         ("training.epochs=1e308", "1e+308 is not a number above 0 and at most 1000000, or null (epochs: "),
         ("training.epsilon=1e308", "1e+308 is not a number above 0 and at most 1 (epsilon: "),
@@ -281,7 +284,9 @@ def test_the_help_lists_every_setting() -> None:
 
 def test_the_help_shows_default_choices_and_meaning() -> None:
     page = help_config()
-    assert "training.rate = 0.001   [a number above 0 and at most 1000]\n    peak learning rate\n" in page
+    assert (
+        "training.rate = null   [a number above 0 and at most 1000, or null]\n    peak learning rate; default: " in page
+    )
     assert "training.schedule = inverse_sqrt   [one of inverse_sqrt, cosine, linear, constant]\n" in page
     assert "\ndata.train (required)   [a list of groups of settings]\n" in page
     assert "preset = tiny   [one of tiny, small, base, big, deep-shallow]\n" in page

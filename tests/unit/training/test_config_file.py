@@ -123,7 +123,9 @@ WRONG_CHANGES = [
     ("rate=1", "change rate=1: rate is not a setting. Did you mean 'training.rate'?"),
     (
         "training.rate=fast",
-        "change training.rate=fast: training.rate = 'fast' is not a number above 0 and at most 1000 (rate: peak learning rate).",
+        "change training.rate=fast: training.rate = 'fast' is not a number above 0 and at most 1000, or null "
+        "(rate: peak learning rate; default: by width and batch size (translate), 0.001 (other tasks), 0.0001 with "
+        "`init_from`).",
     ),
     ("model.d_modl=3", "change model.d_modl=3: model.d_modl is not a setting. Did you mean 'd_model'?"),
     (

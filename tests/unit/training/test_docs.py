@@ -36,12 +36,14 @@ def test_every_setting_is_on_the_page_with_its_section() -> None:
     page = (GUIDE / "config.md").read_text(encoding="utf-8")
     for field in config_fields():
         group, _, name = field.path.rpartition(".")
-        group = {"data.valid": "data.train", "data.train.0": "data.train"}.get(group, group or "Top level")
+        group = {"data.valid": "data.train", "data.test": "data.train", "data.train.0": "data.train"}.get(
+            group, group or "Top level"
+        )
         section = page.partition(f"\n## {group}\n")[2].partition("\n## ")[0]
         assert f"\n| `{name}` |" in section, f"{field.path} is not on the page"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide/train.md"])
+@pytest.mark.parametrize("page", ["docs/guide/train.md"])
 def test_the_config_for_two_files_of_the_user_can_be_read(page: str, tmp_path: Path) -> None:
     shown = re.search(
         r"```yaml\n((?:# own\.yaml\n)?data:\n  train:\n    - source.*?)```", (ROOT / page).read_text(), re.S
@@ -95,7 +97,7 @@ def test_the_page_lists_what_can_change_when_a_run_is_resumed(train_page: str) -
 
 
 def test_the_page_of_data_names_every_setting_of_data_and_every_built_in_corpus(data_page: str) -> None:
-    for name in {*DataConfig.model_fields} - {"train", "valid"}:
+    for name in {*DataConfig.model_fields} - {"train", "valid", "test"}:
         assert f"`{name}" in data_page, f"{name} is not explained"
     built_in = get_args(CorpusConfig.model_fields["built_in"].annotation)[0]
     for name in get_args(built_in):

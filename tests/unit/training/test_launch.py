@@ -136,7 +136,7 @@ def test_what_makes_a_run_another_cannot_change_in_its_middle(tmp_path: Path, lo
 
 def test_changed_settings_are_named_with_their_old_value() -> None:
     assert list(changed_settings(least(), config_with(clip=None, rate=0.5))) == [
-        ("training.rate", "0.001"),
+        ("training.rate", "null"),
         ("training.clip", "1.0"),
     ]
 

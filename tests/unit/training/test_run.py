@@ -62,7 +62,7 @@ def test_every_setting_is_written_out(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         text = (folder.path / "config.yaml").read_text(encoding="utf-8")
     assert text.startswith("# Every setting of this run, as it was read.\n")
-    for line in ("  rate: 0.001\n", "  schedule: inverse_sqrt\n", "  epsilon: 1.0e-09\n", "    built_in: copy\n"):
+    for line in ("  rate: null\n", "  schedule: inverse_sqrt\n", "  epsilon: 1.0e-09\n", "    built_in: copy\n"):
         assert line.strip() in text
 
 

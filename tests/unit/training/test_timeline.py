@@ -69,7 +69,7 @@ def test_a_model_that_is_fine_tuned_is_useful_from_the_start() -> None:
 
 
 def test_a_run_shorter_than_its_warm_up_is_warned_about() -> None:
-    plan = timeline(1400, training={"warm_up": 4000})
+    plan = timeline(1400, training={"warm_up": 4000, "rate": 0.002})
     assert plan.warnings() == [
         "Warning: the run (1,400 updates) is shorter than its warm-up (4,000 updates).",
         "The learning rate will only reach 35 % of training.rate, and the model will learn little.",
@@ -86,6 +86,13 @@ def test_a_warm_up_of_more_than_half_of_the_run_is_warned_about() -> None:
         "The model will learn little. Lower training.warm_up or train longer.",
     ]
     assert timeline(1400, training={"warm_up": 700}).warnings() == []
+
+
+def test_a_config_that_shows_nothing_for_long_is_warned_about() -> None:
+    plan = timeline(1400, training={"warm_up": 4}, validation={"every": 500})
+    warning = "Warning: this config is slow on this device, and shows no score for a long time. If you give"
+    assert warning in plan.expectations(50, 3.0)
+    assert warning not in plan.expectations(50, 1.0)
 
 
 def test_nothing_is_expected_after_the_last_update() -> None:
@@ -108,7 +115,7 @@ def test_validations_are_predicted_as_the_loop_makes_them(every: int, after: int
 @pytest.mark.parametrize("warm_up", [0, 400, 67_890, 98_765])
 @pytest.mark.parametrize("total", [54_321, 98_766, 234_567])
 def test_every_message_fits_100_columns(task: str, warm_up: int, total: int) -> None:
-    plan = timeline(total, task=task, training={"warm_up": warm_up}, validation={"every": 50_000})
+    plan = timeline(total, task=task, training={"warm_up": warm_up, "rate": 0.002}, validation={"every": 50_000})
     assert [line for line in [*plan.warnings(), *plan.expectations(50, 1.23)] if len(line) > 100] == []
 
 
