@@ -21,7 +21,7 @@ BASE: dict[str, Any] = {
     "text": {"kind": "word", "vocabulary": 64},
     "model": {"encoder_blocks": 1, "decoder_blocks": 1, "d_model": 12, "d_ff": 17, "num_heads": 2},
     "training": {
-        "device": "cpu", "steps": 12, "batch_tokens": 96, "warm_up": 5,
+        "device": "cpu", "steps": 12, "batch_tokens": 96, "warm_up": 5, "rate": 1e-3,
         "log_every": 3, "checkpoint_every": 4, "keep_checkpoints": 2,
     },
     "validation": {"every": 5, "max_sentences": 7, "metric": "loss"},
