@@ -44,13 +44,13 @@ def fill_defaults(config: RunConfig, store: PairStore) -> RunConfig:
 def keep_defaults(config: RunConfig, started: RunConfig) -> RunConfig:
     """Return a config with the defaults that were chosen when its run was started."""
     names = ("batch_tokens", "warm_up", "rate")
-    kept: dict[str, Any] = {
+    earlier_values: dict[str, Any] = {
         name: getattr(started.training, name) for name in names if getattr(config.training, name) is None
     }
     model = config.model
     if "dropout" in started.model and "dropout" not in model:
         model = {**model, "dropout": started.model["dropout"]}
-    return config.model_copy(update={"training": config.training.model_copy(update=kept), "model": model})
+    return config.model_copy(update={"training": config.training.model_copy(update=earlier_values), "model": model})
 
 
 def _rate(config: RunConfig, batch_tokens: int) -> float:
