@@ -15,7 +15,13 @@ from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import read_json
 from clearhead.files.manifest import VerifiedFiles, unverified_note, verify_files
 from clearhead.files.reading import missing_file_hint
-from clearhead.formats.built_in import BuiltInChoice, find_built_in, unknown_model_hint
+from clearhead.formats.built_in import (
+    DESCRIPTION,
+    BuiltInChoice,
+    find_built_in,
+    read_description,
+    unknown_model_hint,
+)
 from clearhead.formats.config_file import read_model_config
 from clearhead.formats.files import CONFIG, MARIAN_ADVICE, PICKLE_ADVICE, WEIGHTS, find_files, read_arrays
 from clearhead.formats.marian_config import config_from_marian, read_settings
@@ -178,13 +184,26 @@ def load_vocabularies(model: ModelFolder) -> Vocabularies:
 
 
 def load_statistics(model: ModelFolder) -> TextStatistics:
-    """Read the statistics of the training text; of an OPUS-MT model, only the source language is known."""
-    settings = model.folder / _TOKENISER_SETTINGS
-    if not model.is_marian or not settings.is_file():
-        return TextStatistics.load(model.vocabularies)
-    language = read_json(settings).get("source_lang")
+    """Read the statistics of the training text, with the source language if anything states it.
+
+    Of an OPUS-MT model, only the source language is known.
+    """
+    statistics = TextStatistics.load(model.vocabularies)
+    if statistics.source_language is not None:
+        return statistics
+    language = _stated_language(model.folder)
     is_code = isinstance(language, str) and len(language) == 2
-    return TextStatistics(source_language=language if is_code else None)
+    return statistics.model_copy(update={"source_language": language}) if is_code else statistics
+
+
+def _stated_language(folder: Path) -> object:
+    """Return the source language that an OPUS-MT tokeniser or the description of a built-in model states."""
+    if (folder / _TOKENISER_SETTINGS).is_file():
+        return read_json(folder / _TOKENISER_SETTINGS).get("source_lang")
+    if (folder / DESCRIPTION).is_file():
+        sources = {direction.source for direction in read_description(folder / DESCRIPTION).directions}
+        return sources.pop() if len(sources) == 1 else None
+    return None
 
 
 def load_config(model: ModelFolder) -> ModelConfig:

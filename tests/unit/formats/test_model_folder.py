@@ -20,11 +20,14 @@ from clearhead.formats.model_folder import (
     is_model_folder,
     load_config,
     load_model,
+    load_statistics,
     load_vocabularies,
     run_of,
 )
 from clearhead.model import Transformer
+from clearhead.text.statistics import TextStatistics
 from tests.small_run import make_run
+from tests.unit.text.test_marian import make_folder
 
 
 def load_parts(path: Path) -> Transformer:
@@ -233,3 +236,16 @@ def test_a_model_that_is_replaced_after_it_was_hashed_is_not_used(tmp_path: Path
     with pytest.raises(CheckpointError, match=r"best was replaced by another process while .* Run it again\."):
         load_model(model)
     load_model(find_model(folder))
+
+
+def test_the_source_language_is_that_of_the_training_files_of_opus_mt_or_of_the_description(tmp_path: Path) -> None:
+    opus = make_folder(tmp_path)
+    (opus / "config.json").write_text('{"model_type": "marian"}')
+    assert load_statistics(find_model(opus)) == TextStatistics(source_language="en")
+    run = make_run(tmp_path / "run")
+    assert load_statistics(find_model(run)) == TextStatistics()
+    directions = [{"source": "es", "target": "en"}, {"source": "es", "target": "hi"}]
+    (run / "best" / "model.json").write_text(json.dumps({"directions": directions, "licence": "free"}))
+    assert load_statistics(find_model(run)).source_language == "es"
+    TextStatistics(source_language="de", several_sentences=0.5).save(run)
+    assert load_statistics(find_model(run)) == TextStatistics(source_language="de", several_sentences=0.5)
