@@ -8,6 +8,7 @@ the first.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from clearhead.decoding.search.constraints import NO_CONSTRAINTS
 from clearhead.decoding.translation import TranslatedPart
 from clearhead.errors import printable
 from clearhead.text.statistics import TextStatistics
@@ -97,7 +98,8 @@ class UnfamiliarText:
 
     def _likelihood(self, part: TranslatedPart) -> UnusualText | None:
         usual = self.statistics.log_probs
-        if usual is None or not part.hypotheses:
+        # a constraint makes a translation less likely, as its user wants
+        if usual is None or not part.hypotheses or part.constraints != NO_CONSTRAINTS:
             return None
         hypothesis = part.hypotheses[0]
         mean = hypothesis.log_prob / max(1, len(hypothesis.tokens))

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from clearhead.decoding.pipeline import TranslationOptions
+from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart
@@ -61,6 +62,17 @@ def test_long_sentences_and_unlikely_translations_are_counted(unfamiliar: Unfami
         "2 of 4 lines: translations that the model itself finds unlikely, for example in line 3: a mean "
         "log-probability of -2.50 for each token, where 99 % of the validation sentences had more than -2.00."
     )
+
+
+def test_translations_with_constraints_or_drawn_at_random_may_be_unlikely(
+    unfamiliar: UnfamiliarText, tokeniser: Tokeniser, translator: Translator
+) -> None:
+    part = replace(_part(tokeniser, "the cat", -9.0), constraints=Constraints(prefix=(5,)))
+    assert unfamiliar.notes(1, [part]) == ()
+    other = Translator(translator.vocabularies, translator.engine, statistics=TextStatistics(log_probs={"1": -1e-9}))
+    for temperature, num_notes in ((None, 1), (1.0, 0)):
+        search = SearchSettings(max_length=5, temperature=temperature)
+        assert len(other.translate(["the cat"], search)[0].notes) == num_notes
 
 
 def test_characters_outside_a_vocabulary_without_bytes_are_named_for_any_model() -> None:
