@@ -1,6 +1,7 @@
 """The rule of a planned run: from the amount of text, the measured speed and the time to settings, each with a reason.
 
-The numbers are fitted on four corpora; docs/results.md has the table. No function here reads files or uses a device.
+The numbers come from the experiments in LOG.md; benchmarks/plan_fit.py compares the plans with configs made by hand.
+No function here reads files or uses a device.
 """
 
 import math
