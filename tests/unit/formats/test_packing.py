@@ -14,6 +14,7 @@ from clearhead.errors import CheckpointError
 from clearhead.files.manifest import read_manifest
 from clearhead.formats.model_folder import find_model, load_config
 from clearhead.formats.packing import pack_model
+from clearhead.text.statistics import TextStatistics
 from tests.built_in import EN_ES, write_description
 from tests.small_run import TEXTS, make_run
 
@@ -40,6 +41,16 @@ def test_all_files_are_there_and_verified(run: Path, about: Path, tmp_path: Path
     weights = folder / "model.safetensors", run / "best" / "model.safetensors"
     assert weights[0].stat().st_size < 0.5 * weights[1].stat().st_size
     assert Translator.load(folder, engine="numpy").notes == ()
+
+
+def test_the_statistics_of_the_training_text_are_packed_too(run: Path, about: Path, tmp_path: Path) -> None:
+    trained = tmp_path / "trained"
+    shutil.copytree(run, trained)
+    statistics = TextStatistics(several_sentences=0.5, log_probs={"1": -2.0})
+    statistics.save(trained)
+    folder = pack_model(trained, tmp_path / "packed", about)
+    expected = statistics.model_copy(update={"source_language": "en"})  # from the description
+    assert Translator.load(folder, engine="numpy").statistics == expected
 
 
 def test_every_engine_translates_alike(run: Path, about: Path, tmp_path: Path) -> None:
