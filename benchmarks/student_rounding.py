@@ -10,8 +10,9 @@ The lengths of a cosine and the mean and variance of a norm are lines, which nee
 
 No teacher would call these faultless, so they do not occur: a weight above 1 (from a sum that was cut), weights
 divided by a sum with two figures (0.18 for 0.187 makes a row that sums to 1.04: the sum has at least three figures),
-σ with two decimals below a norm with five (1.00116 for 1), and tanh of a number below 0.5 from rounded exponentials,
-whose difference has hardly a figure left: lines with such a number are computed in full.
+σ with two decimals below a norm with five (1.00116 for 1), a line that is not written and kept to one significant
+figure (5 for 5.1 and 10 for 11.1, of which only the product is written), and tanh of a number below 0.5 from rounded
+exponentials, whose difference has hardly a figure left: lines with such a number are computed in full.
 """
 
 import math

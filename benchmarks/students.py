@@ -140,9 +140,10 @@ def random_habit(draw: random.Random, style: Style, record: Record, precision: P
     if style.keeps_skipped == "full" or (style.keeps_skipped == "mixed" and draw.random() < 0.5):
         return Habit(carries, None, inner)
     unwritten = draw.choice([finest, finest, finest.finer, replace(finest, way=draw.choice(["half-up", "cut"]))])
+    least = 3 if record.step.name == "row_sum" else 2
+    unwritten = replace(unwritten, figures=unwritten.figures and max(least, unwritten.figures))
     if record.step.name in DIVISORS:
-        least = 3 if record.step.name == "row_sum" else 2
-        unwritten = replace(unwritten, least=least, figures=unwritten.figures and max(least, unwritten.figures))
+        unwritten = replace(unwritten, least=least)
     return Habit(carries, unwritten, inner)
 
 
