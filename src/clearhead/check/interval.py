@@ -64,9 +64,12 @@ def hull(*candidates: Array) -> Range:
 
 
 def product(a: Range, b: Range) -> Range:
-    """|dy| ≤ Σ |a| r_b + |b| r_a + r_a r_b"""
-    spread = np.abs(a.middle) @ b.radius + a.radius @ np.abs(b.middle) + a.radius @ b.radius
-    return around(a.middle @ b.middle, spread)
+    """|dy| ≤ Σ |a| r_b + |b| r_a + r_a r_b; a product of ranges that are open on a side can be anything"""
+    with np.errstate(invalid="ignore"):
+        spread = np.abs(a.middle) @ b.radius + a.radius @ np.abs(b.middle) + a.radius @ b.radius
+        result = around(a.middle @ b.middle, spread)
+    is_open = ~np.isfinite(spread)
+    return Range(np.where(is_open, -np.inf, result.low), np.where(is_open, np.inf, result.high))
 
 
 def low_of(value: Any) -> Any:

@@ -55,3 +55,9 @@ def test_an_unknown_bound_becomes_infinite():
 def test_the_low_end_of_a_value_that_is_not_a_range_is_the_value():
     assert low_of("features") == "features"
     assert low_of(exactly(matrix([5.0])))[0, 0] == 5.0
+
+
+def test_a_product_with_a_half_open_range_can_be_anything():
+    """0 … ∞ is what ReLU leaves of an unknown number; its centre is infinite, but it is not known to be infinite."""
+    bound = product(Range(matrix([0.0, 1.0]), matrix([math.inf, 1.0])), exactly(matrix([0.4], [0.2])))
+    assert (bound.low[0, 0], bound.high[0, 0]) == (-math.inf, math.inf)

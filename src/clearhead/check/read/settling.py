@@ -91,7 +91,7 @@ class _Settler:
     def with_powers(self, lines: Iterable[WrittenLine]) -> Iterator[WrittenLine]:
         """Yield the lines with `exp(2.1)` as a cell of the exponentials, and `exp(2.1) + exp(0.4)` as their sum."""
         lines = list(lines)
-        if self._graph is None or not any(power_name(line.name) for line in lines):
+        if not any(power_name(line.name) for line in lines) or self._graph is None:
             yield from lines
             return
         powers = with_powers(self._graph, lines)
