@@ -72,18 +72,14 @@ def train(
             return
         config = _config_of(inputs or [])
         if inputs and config is None:
-            if resume or seeds is not None:
-                raise ClearheadError(
-                    "--resume and --seeds are not for text files. Resume the run that was planned for them with "
-                    "--resume --run FOLDER; train its plan with several seeds with FOLDER/plan.yaml --seeds N."
-                )
-            _plan_and_train(inputs, minutes or _MINUTES, run, changes or [], started, plan, as_json)
+            _check_options_of_text(resume or seeds is not None)
+            request = _request(inputs, minutes or _MINUTES, changes or [], started)
+            if plan:
+                _show_plan(request, as_json)
+            else:
+                _train_planned(request, run or _run_folder(inputs), as_json)
             return
-        if minutes is not None or plan:
-            raise ClearheadError(
-                f"{'--plan' if plan else '--minutes'} is for text files (clearhead train train.en train.es). A config "
-                "has its own settings: training.steps, training.epochs, training.minutes."
-            )
+        _check_options_of_config(minutes, plan)
         if seeds is not None and config is None:
             raise ClearheadError("--seeds needs the config, also to resume: clearhead train CONFIG --resume --seeds N.")
         settings = _read(config, run, changes or [], resume)
@@ -98,6 +94,22 @@ def train(
         raise
 
 
+def _check_options_of_text(has_others: bool) -> None:
+    if has_others:
+        raise ClearheadError(
+            "--resume and --seeds are not for text files. Resume the run that was planned for them with --resume --run "
+            "FOLDER; train its plan with several seeds with FOLDER/plan.yaml --seeds N."
+        )
+
+
+def _check_options_of_config(minutes: float | None, plan: bool) -> None:
+    if minutes is not None or plan:
+        raise ClearheadError(
+            f"{'--plan' if plan else '--minutes'} is for text files (clearhead train train.en train.es). A config has "
+            "its own settings: training.steps, training.epochs, training.minutes."
+        )
+
+
 def _config_of(inputs: list[Path]) -> Path | None:
     """Return the config among the inputs, or None if they are text files."""
     from clearhead.training.plan_input import is_config
@@ -105,23 +117,27 @@ def _config_of(inputs: list[Path]) -> Path | None:
     return inputs[0] if len(inputs) == 1 and is_config(inputs[0]) else None
 
 
-def _plan_and_train(
-    inputs: list[Path], minutes: float, run: Path | None, changes: list[str], started: float, plan: bool, as_json: bool
-) -> None:
-    from clearhead.training.plan_input import corpus_of, run_name
+def _request(inputs: list[Path], minutes: float, changes: list[str], started: float) -> "PlanRequest":
+    """Return what to plan for, or raise an error before torch is loaded if the files cannot be used."""
+    from clearhead.training.plan_input import corpus_of
 
     corpus = corpus_of(inputs)
-    from clearhead.model.device import keep_freed_memory
     from clearhead.training.plan import PlanRequest
 
-    keep_freed_memory()
-    request = PlanRequest(corpus, minutes, started, changes, "--set")
-    if plan:
-        _show_plan(request, as_json)
-        return
+    return PlanRequest(corpus, minutes, started, changes, "--set")
+
+
+def _run_folder(inputs: list[Path]) -> Path:
+    from clearhead.training.plan_input import run_name
+
+    return Path("runs") / run_name(inputs)
+
+
+def _train_planned(request: "PlanRequest", folder: Path, as_json: bool) -> None:
+    from clearhead.model.device import keep_freed_memory
     from clearhead.training.launch import launch_planned
 
-    folder = run or Path("runs") / run_name(inputs)
+    keep_freed_memory()
     _finish(lambda: launch_planned(request, folder), folder, as_json)
 
 
@@ -129,11 +145,13 @@ def _show_plan(request: "PlanRequest", as_json: bool) -> None:
     """Make a plan in a folder that is removed afterwards, and print it."""
     from tempfile import TemporaryDirectory
 
+    from clearhead.model.device import keep_freed_memory
     from clearhead.training.plan import make_plan
     from clearhead.training.plan_report import plan_table
     from clearhead.training.progress import Reporter
     from clearhead.training.run import RunFolder
 
+    keep_freed_memory()
     with TemporaryDirectory() as place, RunFolder.create_for_plan(place) as folder, Reporter() as reporter:
         run_plan = make_plan(request, folder, reporter)
     if as_json:

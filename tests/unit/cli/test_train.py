@@ -30,7 +30,7 @@ def test_changes_and_the_folder_reach_the_run(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loop = put_in_place(monkeypatch, FakeLoop())
-    train(config, run=tmp_path / "here", changes=["training.steps=11", "training.seed=3"], as_json=True)
+    train([config], run=tmp_path / "here", changes=["training.steps=11", "training.seed=3"], as_json=True)
     outcome = json.loads(capsys.readouterr().out)
     assert (outcome["run"], outcome["steps"]) == (str(tmp_path / "here"), 11)
     assert loop.calls == [(3, False, "here")]
@@ -41,7 +41,7 @@ def test_an_interrupted_run_ends_with_130_after_its_result(
 ) -> None:
     put_in_place(monkeypatch, FakeLoop(stops=["interrupted"]))
     with pytest.raises(typer.Exit) as end:
-        train(config, run=tmp_path / "here", as_json=True)
+        train([config], run=tmp_path / "here", as_json=True)
     assert end.value.exit_code == 130
     printed = capsys.readouterr()
     assert json.loads(printed.out)["stopped"] == "interrupted"
@@ -52,7 +52,7 @@ def test_each_seed_has_its_line(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loop = put_in_place(monkeypatch, FakeLoop())
-    train(config, run=tmp_path / "seeds", seeds=2)
+    train([config], run=tmp_path / "seeds", seeds=2)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["seed 1: 7 updates, BLEU 31", "seed 2: 7 updates, BLEU 32"]
     assert [seed for seed, _, _ in loop.calls] == [1, 2]
