@@ -84,6 +84,17 @@ def test_a_resumed_run_measures_nothing_and_equals_one_that_was_never_stopped(
     assert [outcome["steps"] for outcome in outcomes] == [steps, steps]
 
 
+def test_an_interrupted_plan_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    write_text(tmp_path, 300)
+    monkeypatch.setattr(plan, "hold_out", interrupt)
+    done = run("train", "train.en", "train.es", "--minutes", "0.05", *SMALL, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "clearhead: interrupted before the plan was complete. Start the same command again.\n"
+
+
 def test_the_plan_alone_is_printed_and_nothing_is_written(tmp_path: Path) -> None:
     write_text(tmp_path, 300)
     done = run("train", "train.en", "train.es", "--plan", "--minutes", "0.05", "--json", *SMALL, cwd=tmp_path)

@@ -138,7 +138,7 @@ def _train_planned(request: "PlanRequest", folder: Path, as_json: bool) -> None:
     from clearhead.training.launch import launch_planned
 
     keep_freed_memory()
-    _finish(lambda: launch_planned(request, folder), folder, as_json)
+    _finish(lambda: launch_planned(request, folder), folder, as_json, is_planned=True)
 
 
 def _show_plan(request: "PlanRequest", as_json: bool) -> None:
@@ -198,12 +198,15 @@ def _train(settings: "RunConfig", folder: Path, resume: bool, as_json: bool) -> 
     _finish(lambda: launch(settings, folder, resume=resume), folder, as_json)
 
 
-def _finish(work: "Callable[[], Outcome]", folder: Path, as_json: bool) -> None:
+def _finish(work: "Callable[[], Outcome]", folder: Path, as_json: bool, is_planned: bool = False) -> None:
     """Train, and print the outcome."""
     how = f"--resume --run {printable(str(folder))}"
     try:
         outcome = work()
     except KeyboardInterrupt:  # before the loop could handle it
+        if is_planned and not (folder / "config.yaml").is_file():
+            typer.echo("clearhead: interrupted before the plan was complete. Start the same command again.", err=True)
+            raise typer.Exit(130) from None
         _stop(how)
     if as_json:
         _print_json({"run": str(folder), **outcome.to_data()})

@@ -17,7 +17,7 @@ _TOKENS_PER_WEIGHT = 4.0  # a larger model would not be trained enough
 _FEW_PASSES, _ENOUGH_PASSES = 20.0, 60.0  # over the text; R-Drop makes a pass cost twice as much
 # Pairs (below this number) -> most passes of a training with R-Drop. After that the model only memorises the text.
 _MOST_PASSES = ((6_000, 150), (20_000, 100), (math.inf, 60))
-_UPDATES = 2_000  # enough for a model to settle; more and smaller updates are slower
+_UPDATES = {"cpu": 1_500, "cuda": 3_000}  # enough for a model to settle; more and smaller updates are slower
 _BATCHES = {"cpu": (512, 4096), "cuda": (2048, 16_384)}  # smallest and largest batch, in target tokens
 _BATCHES_PER_PASS = 12
 _RATE, _RATE_BATCH = 0.9, 8192  # 0.0070 for width 128, 0.0035 for 256, with batches of 8,192 tokens
@@ -124,7 +124,7 @@ def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) ->
     most_passes = _below(_MOST_PASSES, situation.num_pairs)
     total = (min(passes / cost, most_passes) if r_drop else passes) * situation.target_tokens
     smallest, largest = _BATCHES[situation.device]
-    batch = choose_batch(total, situation.target_tokens, largest, smallest)
+    batch = choose_batch(total, situation.target_tokens, largest, smallest, _UPDATES[situation.device])
     model = Choice(
         "model",
         str(size),
@@ -146,9 +146,11 @@ def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) ->
     return Recipe(size, batch, r_drop, dropout, most_passes, (model, batches, noise))
 
 
-def choose_batch(total: float | None, tokens_per_pass: float, largest: int, smallest: int = 512) -> int:
+def choose_batch(
+    total: float | None, tokens_per_pass: float, largest: int, smallest: int = 512, updates: int = 2_000
+) -> int:
     """Return the batch size that gives enough updates: in the run (of `total` tokens, if known) and in each pass."""
-    tokens = min(tokens_per_pass / _BATCHES_PER_PASS, largest if total is None else total / _UPDATES)
+    tokens = min(tokens_per_pass / _BATCHES_PER_PASS, largest if total is None else total / updates)
     return _power_of_two(tokens, smallest, largest)
 
 
