@@ -97,7 +97,8 @@ def test_an_interrupted_plan_is_started_again(tmp_path: Path, monkeypatch: pytes
 
 def test_the_plan_alone_is_printed_and_nothing_is_written(tmp_path: Path) -> None:
     write_text(tmp_path, 300)
-    done = run("train", "train.en", "train.es", "--plan", "--minutes", "0.05", "--json", *SMALL, cwd=tmp_path)
+    metric = ("--set", "validation.metric=bleu")  # a setting that needs a validation set
+    done = run("train", "train.en", "train.es", "--plan", "--minutes", "0.05", "--json", *SMALL, *metric, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     assert data["pairs"] == 239  # one pair occurs twice

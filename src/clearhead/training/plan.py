@@ -118,6 +118,7 @@ def make_plan(request: PlanRequest, folder: RunFolder, reporter: Reporter) -> Ru
     """Plan a run in its folder, which then contains the divided text, the vocabularies and the token stores."""
     settings: dict[str, Any] = {"run": str(folder.path), "preset": "tiny"}
     settings["data"] = {"train": [request.corpus.model_dump(exclude_none=True)], "deduplicate": True}
+    settings["data"]["valid"] = {"built_in": "phrasebook"}  # a placeholder, until the text is divided
     settings["training"] = {"steps": 1}
     config = _config(settings, request)
     device = choose_device(config.training.device)
