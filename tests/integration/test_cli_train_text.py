@@ -106,6 +106,9 @@ def test_the_plan_alone_is_printed_and_nothing_is_written(tmp_path: Path) -> Non
     assert data["parameters"] > 0
     assert {choice["name"] for choice in data["choices"]} >= {"model", "rate", "length"}
     assert all(choice["reason"] for choice in data["choices"])
+    model = next(choice for choice in data["choices"] if choice["name"] == "model")
+    assert (model["value"], model["reason"]) == ("d_model 24, d_ff 29", "your setting")
+    assert model["settings"]["model.d_model"] == 24
     assert data["warnings"][0].startswith("300 pairs are very little text")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.en", "train.es"]
 

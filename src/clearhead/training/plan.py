@@ -140,8 +140,9 @@ def make_plan(request: PlanRequest, folder: RunFolder, reporter: Reporter) -> Ru
     size = planner.choose_size()
     recipe, situation, speed = planner.choose_recipe(size)
     schedule = planner.choose_schedule(recipe, situation, speed)
-    choices = (vocabulary, *recipe.choices, *schedule, valid)
-    plan = RunPlan(_config(settings, request), choices, speed, situation, tuple(warnings))
+    config = _config(settings, request)
+    choices = tuple(_as_changed(choice, config) for choice in (vocabulary, *recipe.choices, *schedule, valid))
+    plan = RunPlan(config, choices, speed, situation, tuple(warnings))
     return replace(plan, warnings=(*warnings, *_time_warnings(plan)))
 
 
@@ -252,6 +253,17 @@ def _time_warnings(plan: RunPlan) -> Sequence[str]:
 
 def _num_lines(folder: RunFolder, name: str) -> int:
     return (folder.path / TEXTS / f"{name}.source").read_bytes().count(b"\n")
+
+
+def _as_changed(choice: Choice, config: RunConfig) -> Choice:
+    """Return a choice as it is in the config, if the user has changed it."""
+    data = config.model_dump()
+    actual = {path: data[path.partition(".")[0]][path.partition(".")[2]] for path in choice.settings}
+    changed = [path for path, value in choice.settings.items() if actual[path] != value]
+    if not changed:
+        return choice
+    value = ", ".join(f"{path.partition('.')[2]} {actual[path]}" for path in changed)
+    return Choice(choice.name, value, "your setting", actual)
 
 
 def _set(settings: dict[str, Any], *choices: Choice) -> None:
