@@ -155,6 +155,8 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
     named = [i for i in here if symbol_key(graph.records[i].symbol) == key]
     if not named and where:  # the Q of head 2 is Q₂
         named = [i for i in here if symbol_key(graph.records[i].symbol).rstrip("0123456789") == key]
+    if not named and key == "Z":  # the pre-activation z of a recurrent network, on a sheet without a Z
+        named = [i for i in here if graph.records[i].symbol == "z"]
     named = _new_rows(graph, here, key) + named if named else []
     nodes = named + _further_readings(graph, here, name, named) if named else _by_word(graph, here, word_key(name))
     nodes = nodes or _in_capitals(graph, here, key)

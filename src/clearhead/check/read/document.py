@@ -36,8 +36,8 @@ from clearhead.check.read.page_item import (
     PageHeading,
     Prose,
     fold_bare_lists,
-    part_by_commas,
     part_inline,
+    part_statements,
     read_side,
 )
 from clearhead.check.read.page_table import HEADING, as_table, joined_lines, number_rows, table_cells
@@ -329,7 +329,7 @@ class _Reader:
                 later, segment = bare.count(LINE_MARK), bare.replace(LINE_MARK, " ")
             else:
                 later = 0
-            for piece in part_by_commas(segment) if segment.strip() else ():
+            for piece in part_statements(segment, is_maths=is_maths) if segment.strip() else ():
                 is_anew = not self._piece(piece, folder, line + offset, is_maths=is_maths, is_anew=is_anew) and is_anew
             offset += later
             if match:

@@ -14,6 +14,7 @@ from clearhead.check.read.latex import (
     Grid,
     clean_cell,
     is_number,
+    is_plain_number,
     split_numbers,
 )
 from clearhead.check.read.number import read_cell
@@ -26,7 +27,11 @@ _MAX_NOTES = 200
 _ARROW = re.compile(r"→|⟶|\\(?:long)?rightarrow(?![a-zA-Z])|\\to(?![a-zA-Z])")
 EQUALS = re.compile(r":=|(?<![<>!=])=(?!=)|\\approx(?![a-zA-Z])|≈|\\simeq(?![a-zA-Z])")
 _SUM = re.compile(r"[\d.]\s{1,3}[-+−–]\s{1,3}[\d.]")  # 1 + 2 is not the row 1, +2
-_AND = re.compile(r",?\s{1,3}and\s{1,3}(?=[^\W\d][^\s=,]{0,12}\s?=)")  # e1 = 1.5 and e2 = 0.7
+_SEPARATOR = re.compile(r",|(?<!\\);| {2,}")
+_IN_BRACKETS = re.compile(r"\([^()]{0,40}\)|\{[^{}]{0,40}\}|<[^<>]{0,40}>|⟨[^⟨⟩]{0,40}⟩")
+_VALUE_AT_END = re.compile(rf"(?:{CLOSE_MARK}|(?:^|[\s=≈/])[-−+]?[\d.]{{1,30}}%?)\s{{0,9}}$")
+_TWO_NUMBERS = re.compile(r"\s{0,9}[-−+]?[\d.]{1,30}(?:\s?[*/·×÷]\s?|\s[-−+]\s)[-−+]?[\d.]{1,30}\s{0,9}")
+_AND = re.compile(r",?\s{1,3}and\s{1,3}(?=[^\W\d][^\s=≈]{0,12}\s?[=≈])")  # e1 = 1.5 and e2 = 0.7
 DIMENSIONS = re.compile(
     r"(?:\s{0,9}\(?\d{1,5}\s{0,3}(?:×|x|\\times)\s{0,3}\d{0,5}\)?){1,6}\s{0,9}"
 )  # 3×4 4×2, under a product
@@ -131,33 +136,53 @@ def fold_bare_lists(text: str, folder: Folder) -> str:
     return pattern.sub(fold, text) if "," in text and len(text) < MAX_BLOCK else text
 
 
-def part_by_commas(segment: str) -> list[str]:
-    """Split `W_q = …, W_k = …` at a comma before another name and its equals sign."""
-    segment = _AND.sub(", ", segment) if "=" in segment else segment
-    if "," not in segment or "=" not in segment:
+def part_statements(segment: str, *, is_maths: bool) -> list[str]:
+    """Split `W_q = …, W_k = …` at a comma or semicolon before another name and its equals sign.
+
+    In plain text two or more blanks separate statements too: `q1·k1 = 2   q1·k2 = 3`.
+    """
+    equals = [match.start() for match in EQUALS.finditer(segment)]
+    if not equals:
         return [segment]
+    segment = _AND.sub(lambda match: ", ".ljust(len(match[0])), segment)
     parts, start = [], 0
-    equals = [match.start() for match in re.finditer("=", segment)]
     following = 0
-    for match in re.finditer(",", segment):
+    for match in _SEPARATOR.finditer(segment):
         while following < len(equals) and equals[following] < match.start():
             following += 1
         if following == len(equals):
             break
-        between = segment[match.end() : equals[following]]
-        depth = sum(between.count(opening) - between.count(closing) for opening, closing in ("()", "{}", "<>", "⟨⟩"))
-        if (
-            "=" in segment[start : match.start()]
-            and len(between) < 40
-            and OPEN_MARK not in between
-            and re.search(r"[^\W\d]", between)
-            and depth == 0
-        ):
-            if "," in between.strip() and "(" not in between:
-                continue
-            parts.append(segment[start : match.start()])
+        before, between = segment[start : match.start()], segment[match.end() : equals[following]]
+        is_stated = following > 0 and equals[following - 1] >= start
+        if not is_stated or (is_maths and match[0].isspace()):
+            continue
+        after = segment[equals[following] : equals[following + 1] if following + 1 < len(equals) else len(segment)]
+        is_next = _is_name_after_value(before, between) if match[0].isspace() else _is_head(between)
+        if is_next or _is_side_calculation(before, between, after):
+            parts.append(before)
             start = match.end()
     return [*parts, segment[start:]]
+
+
+def _is_head(text: str) -> bool:
+    """Return whether the text after a comma is the name of the next statement, and not a part of a list."""
+    depth = sum(text.count(opening) - text.count(closing) for opening, closing in ("()", "{}", "<>", "⟨⟩"))
+    is_short = len(text) < 40 and OPEN_MARK not in text and depth == 0
+    is_list = re.search("[,;]", _IN_BRACKETS.sub("", text.strip())) is not None
+    return is_short and not is_list and re.search(r"[^\W\d]", text) is not None
+
+
+def _is_name_after_value(before: str, text: str) -> bool:
+    """Return whether blanks separate a number or a matrix from the name of the next statement; 2  x  3 is a product."""
+    is_name = re.match(r"(?!x\s{1,99}\S)[^\W\d]", text.strip()) is not None
+    return is_name and _is_head(text) and _VALUE_AT_END.search(before) is not None
+
+
+def _is_side_calculation(before: str, text: str, after: str) -> bool:
+    """Return whether `8.17/12.39 = 0.66` is next: two numbers with a sign, one number after them, one before them."""
+    last = EQUALS.split(before)[-1]
+    result = _SEPARATOR.split(EQUALS.sub("", after, count=1).strip())[0]
+    return is_plain_number(last.strip()) and _TWO_NUMBERS.fullmatch(text) is not None and is_number(result)
 
 
 def read_side(text: str, folder: Folder) -> EquationSide:

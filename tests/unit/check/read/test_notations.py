@@ -292,3 +292,52 @@ def test_an_output_that_repeats_the_line_above_is_a_forgotten_projection(tmp_pat
     written = "written:\n  " + lines.replace("{0}", "[[0.82, 0.18], [0.5, 0.5]]") + "\n"
     report = read(tmp_path, ATTENTION + "W_O: [[1, 2], [0, 1]]\n", written, "page.yaml")
     assert findings(report) == ["O: misconception W_O forgotten"]
+
+
+# S = 2 0.5 / 2 2
+@pytest.mark.parametrize("separator", [", ", "; ", ";", "  ", "     ", " and "])
+@pytest.mark.parametrize(
+    ("problem", "statements", "symbol"),
+    [
+        (ATTENTION, ("q1·k1 = 2", "q1·k2 = 0.5", "q2·k1 = 2"), "S"),
+        (ATTENTION, ("s_11 = 2", "s_{1,2} = 0.5"), "S"),
+        (ATTENTION, ("weights[1] = (0.82, 0.18)", "weights[2] = (0.5, 0.5)"), "A"),
+        (SOFTMAX, ("e^2.1 = 8.17", "e^0.4 ≈ 1.49"), "exp"),
+        (NORM_OF_TWO, ("mean_1 = 2", "mean_2 = 4.5"), "μ"),
+        (STATES, ("e1 = 1.52", "e2 = 0.72", "e3 = 1"), "e"),
+    ],
+)
+def test_statements_on_one_line_are_separated(
+    tmp_path: Path, separator: str, problem: str, statements: tuple[str, ...], symbol: str
+) -> None:
+    report = read(tmp_path, problem, separator.join(statements))
+    (line,) = report.lines
+    num_numbers = sum(cell is not None for row in line.cells for cell in row)
+    assert (line.symbol, num_numbers) == (symbol, 4 if symbol == "A" else len(statements))
+    assert not report.findings and not not_marked(report)
+
+
+@pytest.mark.parametrize(
+    "text", ["S[1] = 2, 0.5, S[2] = 2, 2", "s_22 = 2  x  1 = 2", "A[2] = 1/2, 2/4 = 0.5, 0.5", "S[2] = 2  2 = 2, 2"]
+)
+def test_separators_inside_a_value_do_not_start_a_statement(tmp_path: Path, text: str) -> None:
+    assert not findings(read(tmp_path, ATTENTION, text))
+
+
+@pytest.mark.parametrize("separator", [", ", "; ", "   "])
+def test_a_division_of_numbers_after_a_sum_is_a_side_calculation(tmp_path: Path, separator: str) -> None:
+    report = read(tmp_path, SOFTMAX, f"e^2.1 + e^0.4 = 9.66{separator}8.17/9.66 = 0.85{separator}1.49 / 9.66 = 0.15")
+    assert symbols(report) == ["Σ"] and not report.findings
+    assert sum("side calculation is right" in note.sentence for note in report.notes) == 2
+    wrong = read(tmp_path, SOFTMAX, f"sum = 9.66{separator}8.17/9.66 = 0.95")
+    assert not wrong.findings and "not right" in not_marked(wrong)[0]
+
+
+@pytest.mark.parametrize("name", ["z{}", "z_{}", "Z_{}", "z_{{{}}}"])
+def test_the_preactivations_of_a_recurrent_network_are_read_from_a_page(tmp_path: Path, name: str) -> None:
+    first, second = name.format(1), name.format(2)
+    page = f"{first} = (0.5, 1)\nh1 = tanh({first}) = (0.46, 0.76)\n{second} = (1.27, 2.40)\nh2 = (0.85, 0.98)\n"
+    report = read(tmp_path, RECURRENT, page)
+    assert symbols(report) == ["z", "h₁", "z", "h₂"] and not report.findings
+    wrong = read(tmp_path, RECURRENT, page.replace("2.40", "2.60"))
+    assert [(wrong.lines[finding.line].symbol, finding.line) for finding in wrong.findings] == [("z", 2)]
