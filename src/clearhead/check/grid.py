@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -101,6 +101,23 @@ def fit_grid(
         cells = [cell for row in grid for cell in row]
         return [cells] if height == 1 else [[cell] for cell in cells]
     return None
+
+
+def fit_some_rows(grid: Grid, truth: Array, is_taken: Callable[[int], bool]) -> Grid | None:
+    """Match fewer rows than a record has to the rows with the same numbers, the first free ones of equal rows."""
+    height, width = truth.shape
+    if len(grid) >= height or not is_full(grid) or len(grid[0]) != width:
+        return None
+    blank: Grid = [[None] * width for _ in range(height)]
+    values, units = values_and_units(grid)
+    starts = range(height - len(grid) + 1)
+    agreement = [share_close(values, units, truth[start : start + len(grid)]) for start in starts]
+    best = max(starts, key=lambda start: agreement[start])
+    equal = [start for start in starts if agreement[start] == agreement[best]]
+    if agreement[best] < 0.5 or not all(np.allclose(truth[start], truth[best]) for start in equal):
+        return None
+    best = next((start for start in equal if not is_taken(start)), best)
+    return blank[:best] + grid + blank[best + len(grid) :]
 
 
 def _place_of(wanted: str, names: Sequence[str], count: int) -> int | None:

@@ -18,14 +18,14 @@ from clearhead.check.limits import (
 from clearhead.check.line_words import FINAL_WORDS, symbol_key, word_key
 from clearhead.check.marks import Scheme
 from clearhead.check.names import words_for
-from clearhead.check.placing import Placer, Placing
+from clearhead.check.placing import Placer
 from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
 from clearhead.check.read.settling import settle
 from clearhead.check.report import Report
 from clearhead.check.report_writer import ComparedWorking, ReportWriter
 from clearhead.check.shown_lines import compare_with_shown_lines
-from clearhead.check.statement import Statement
+from clearhead.check.statement import Placing, Statement
 from clearhead.check.style import Style
 from clearhead.check.sums import plain_number
 from clearhead.check.unknown_input import has_unknown_input, with_placeholder, with_stated_norm, without_numbers

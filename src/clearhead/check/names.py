@@ -204,7 +204,9 @@ def _in_capitals(graph: Graph, here: list[int], key: str) -> list[int]:
     """Return the records with the capital of a small letter, if the problem does not use the small letter itself."""
     if len(key) != 1 or any(symbol_key(matrix.symbol) == key for matrix in graph.givens.values()):
         return []
-    return [i for i in here if symbol_key(graph.records[i].symbol) == key.upper()]
+    named = [i for i in here if symbol_key(graph.records[i].symbol) == key.upper()]
+    is_open = bool(named) and graph.records[named[0]].step.name in OPEN_STEPS  # s, as S, can be the scaled scores
+    return named + _further_readings(graph, here, key.upper(), named) if is_open else named
 
 
 def _without_explanation(name: str) -> str:

@@ -6,14 +6,23 @@ fits no record is reported too.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from clearhead.check.given_lines import GivenLines
 from clearhead.check.graph import FromGiven, FromRecord, Graph
-from clearhead.check.grid import Grid, fit_grid, is_full, name_without_percent, read_grid, share_close, values_and_units
+from clearhead.check.grid import (
+    Grid,
+    fit_grid,
+    fit_some_rows,
+    is_full,
+    name_without_percent,
+    read_grid,
+    share_close,
+    values_and_units,
+)
 from clearhead.check.limits import WorkLimitError
 from clearhead.check.line_words import SUBSCRIPTS, symbol_key, word_key
 from clearhead.check.names import (
@@ -26,39 +35,17 @@ from clearhead.check.names import (
     split_pick,
     unknown_line,
 )
-from clearhead.check.statement import Copy, Statement, make_statement
+from clearhead.check.statement import Copy, Placing, WrongShape, make_statement
 from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
 from clearhead.check.working import Note, NoteKind, Working, WrittenLine
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
 
 _MAX_PLACED = 2**20  # cells of the matrices that lines are parts of, each counted for every line
+_MAX_POOLED = 100  # lines in which the other cells of a matrix are searched
 _TRANSPOSED = re.compile(r"(\w[\w ]{0,30}?)\s*(?:ᵀ|⊤|\^\s*\{?\s*(?:T|⊤|\\top)\s*\}?|\.T|\s+transposed?)").fullmatch
 _NAMES_OF_GIVENS = frozenset(("given", "input", "inputs", "vector", "numbers", "logits", "scores", "score", "values"))
 _DEFINED = re.compile(r"([^()\[\]=]+(?:\[[^\]]*\])?)\s*=").match  # Q = X W_Q is Q, but PE(pos=1) is not a definition
-
-
-@dataclass(frozen=True, eq=False)
-class WrongShape:
-    """A line of a known record, but with a shape that does not fit."""
-
-    line: int
-    node: int
-    sentence: str
-
-
-@dataclass
-class Placing:
-    """The result of matching: statements by record, copies, lines of the wrong shape or without a record, and notes."""
-
-    statements: dict[int, list[Statement]] = field(default_factory=dict)
-    copies: list[Copy] = field(default_factory=list)
-    misshapen: list[WrongShape] = field(default_factory=list)
-    unplaced: list[int] = field(default_factory=list)  # lines with a name that no record has
-    notes: list[Note] = field(default_factory=list)
-    doubtful: dict[int, list[int]] = field(
-        default_factory=dict
-    )  # ambiguous lines, and the other records that they can mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,7 +290,7 @@ class Placer:
         own = [node for node in own if self._is_free(node, shaped[node], number)]
         inputs = {parent for node in own for parent in self.graph.parents[node]} - set(own)
         nodes = [node for node in shaped if node not in inputs]
-        agreement = {node: self._agreement(cells, node) for node, cells in (shaped | others).items()}
+        agreement = self._agreements(number, shaped | others)
         fresh = [node for node in nodes if not self._is_taken(node, shaped[node])]
         free = [node for node in fresh if self._reserved.get(node, number) == number]
         fresh = free or fresh
@@ -344,6 +331,28 @@ class Placer:
         """Return the share of cells that are close to the true value."""
         return share_close(*values_and_units(grid), self._sheet_value(node))
 
+    def _agreements(self, number: int, grids: Mapping[int, Grid]) -> dict[int, float]:
+        """Return the agreement with each record: of the line, or of all rows and cells with its name together."""
+        shares = {node: [self._agreement(grid, node)] for node, grid in grids.items()}
+        for other in self._others_with_name(number):
+            line = self._lines[other]
+            grid = read_grid(line, has_decimal_comma=self.working.has_decimal_comma)
+            fitted = self._shaped_nodes(grid, list(grids), self._pick(name_without_percent(line.name), line.where))
+            if len(fitted) == len(grids):
+                for node, cells in fitted.items():
+                    shares[node].append(self._agreement(cells, node))
+        return {node: sum(share) / len(share) for node, share in shares.items()}
+
+    def _others_with_name(self, number: int) -> list[int]:
+        """Return the lines below that are other cells of the same matrix, as s[1, 2] is after s[1, 1]."""
+        own = self._lines[number]
+        pick = split_pick(own.name)
+        if not pick.column:
+            return []
+        start = f"{pick.name}["
+        lines = enumerate(self._lines[number + 1 : number + 1 + _MAX_POOLED], number + 1)
+        return [n for n, line in lines if line.name.startswith(start) and line.where == own.where and "," in line.name]
+
     def _sheet_value(self, node: int) -> Array:
         value = np.asarray(self.graph.records[node].value)
         return value.T if self.graph.is_turned else value
@@ -352,24 +361,9 @@ class Placer:
         shape = self._sheet_value(node).shape
         rows, columns = self.labels(node) if pick.row else ((), ())
         fitted = fit_grid(grid, (shape[0], shape[1]), pick, (rows, columns), is_turned=self.graph.is_turned)
-        return self._some_rows(grid, node) if fitted is None and not pick.row else fitted
-
-    def _some_rows(self, grid: Grid, node: int) -> Grid | None:
-        """Match fewer rows than the record has to the rows with the same numbers, the first free ones of equal rows."""
-        height, width = self._sheet_value(node).shape
-        if len(grid) >= height or not is_full(grid) or len(grid[0]) != width:
-            return None
-        blank: Grid = [[None] * width for _ in range(height)]
-        values, units = values_and_units(grid)
-        truth = self._sheet_value(node)
-        starts = range(height - len(grid) + 1)
-        agreement = [share_close(values, units, truth[start : start + len(grid)]) for start in starts]
-        best = max(starts, key=lambda start: agreement[start])
-        equal = [start for start in starts if agreement[start] == agreement[best]]
-        if agreement[best] < 0.5 or not all(np.allclose(truth[start], truth[best]) for start in equal):
-            return None
-        best = next((start for start in equal if (node, start, 0) not in self._taken), best)
-        return blank[:best] + grid + blank[best + len(grid) :]
+        if fitted is not None or pick.row:
+            return fitted
+        return fit_some_rows(grid, self._sheet_value(node), lambda start: (node, start, 0) in self._taken)
 
     def labels(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names of a record's rows and columns, in the layout of the sheet."""

@@ -1,7 +1,7 @@
 """A matched line: the cells that were written of one record, their precision, and how they compare."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ from clearhead.check.graph import FromGiven, FromRecord
 from clearhead.check.read.number import WrittenNumber
 from clearhead.check.style import Style
 from clearhead.check.verdict import Verdict
+from clearhead.check.working import Note
 from clearhead.worksheet.arrays import Array, Mask
 
 SLACK = 1e-9  # the slack of every comparison, in units
@@ -115,6 +116,29 @@ def fit(statement: Statement, reference: Array) -> Fit:
             half |= is_infinite & ((y == reference) | ((y <= _AS_GOOD_AS_NONE) & (reference < 0)))
         cut = near & (np.abs(y) <= size + room) & (y * reference >= 0)
         return Fit(half, cut, near)
+
+
+@dataclass(frozen=True, eq=False)
+class WrongShape:
+    """A line of a known record, but with a shape that does not fit."""
+
+    line: int
+    node: int
+    sentence: str
+
+
+@dataclass
+class Placing:
+    """The result of matching: statements by record, copies, lines of the wrong shape or without a record, and notes."""
+
+    statements: dict[int, list[Statement]] = field(default_factory=dict)
+    copies: list[Copy] = field(default_factory=list)
+    misshapen: list[WrongShape] = field(default_factory=list)
+    unplaced: list[int] = field(default_factory=list)  # lines with a name that no record has
+    notes: list[Note] = field(default_factory=list)
+    doubtful: dict[int, list[int]] = field(
+        default_factory=dict
+    )  # ambiguous lines, and the other records that they can mean
 
 
 def make_statement(

@@ -314,7 +314,8 @@ def test_statements_on_one_line_are_separated(
     (line,) = report.lines
     num_numbers = sum(cell is not None for row in line.cells for cell in row)
     assert (line.symbol, num_numbers) == (symbol, 4 if symbol == "A" else len(statements))
-    assert not report.findings and not not_marked(report)
+    assert not report.findings
+    assert not not_marked(report)
 
 
 @pytest.mark.parametrize(
@@ -327,10 +328,12 @@ def test_separators_inside_a_value_do_not_start_a_statement(tmp_path: Path, text
 @pytest.mark.parametrize("separator", [", ", "; ", "   "])
 def test_a_division_of_numbers_after_a_sum_is_a_side_calculation(tmp_path: Path, separator: str) -> None:
     report = read(tmp_path, SOFTMAX, f"e^2.1 + e^0.4 = 9.66{separator}8.17/9.66 = 0.85{separator}1.49 / 9.66 = 0.15")
-    assert symbols(report) == ["Σ"] and not report.findings
+    assert symbols(report) == ["Σ"]
+    assert not report.findings
     assert sum("side calculation is right" in note.sentence for note in report.notes) == 2
     wrong = read(tmp_path, SOFTMAX, f"sum = 9.66{separator}8.17/9.66 = 0.95")
-    assert not wrong.findings and "not right" in not_marked(wrong)[0]
+    assert not wrong.findings
+    assert "not right" in not_marked(wrong)[0]
 
 
 @pytest.mark.parametrize("name", ["z{}", "z_{}", "Z_{}", "z_{{{}}}"])
@@ -338,6 +341,23 @@ def test_the_preactivations_of_a_recurrent_network_are_read_from_a_page(tmp_path
     first, second = name.format(1), name.format(2)
     page = f"{first} = (0.5, 1)\nh1 = tanh({first}) = (0.46, 0.76)\n{second} = (1.27, 2.40)\nh2 = (0.85, 0.98)\n"
     report = read(tmp_path, RECURRENT, page)
-    assert symbols(report) == ["z", "h₁", "z", "h₂"] and not report.findings
+    assert symbols(report) == ["z", "h₁", "z", "h₂"]
+    assert not report.findings
     wrong = read(tmp_path, RECURRENT, page.replace("2.40", "2.60"))
     assert [(wrong.lines[finding.line].symbol, finding.line) for finding in wrong.findings] == [("z", 2)]
+
+
+# S = 0 1 / 2 1, divided by √2: 0 0.71 / 1.41 0.71
+@pytest.mark.parametrize("name", ["s", "e", "S", "score"])
+@pytest.mark.parametrize(
+    ("numbers", "symbol"), [(("0", "0.71", "1.41", "0.71"), "S′"), (("0", "1", "2", "1"), "S"), (("0", "1"), "S")]
+)
+def test_cells_of_scores_can_be_those_of_the_scaled_scores(
+    tmp_path: Path, name: str, numbers: tuple[str, ...], symbol: str
+) -> None:
+    problem = "kind: self-attention\nscale: sqrt(d_k)\nQ: [[0, 1], [2, 1]]\nK: [[1, 0], [0, 1]]\nV: [[1, 0], [0, 1]]\n"
+    places = ("11", "12", "21", "22")[: len(numbers)]
+    page = "\n".join(f"{name}_{place} = {number}" for place, number in zip(places, numbers, strict=True))
+    report = read(tmp_path, problem, page)
+    assert symbols(report) == [symbol]
+    assert not report.findings
