@@ -27,6 +27,7 @@ _MAX_NOTES = 200
 _ARROW = re.compile(r"→|⟶|\\(?:long)?rightarrow(?![a-zA-Z])|\\to(?![a-zA-Z])")
 EQUALS = re.compile(r":=|(?<![<>!=])=(?!=)|\\approx(?![a-zA-Z])|≈|\\simeq(?![a-zA-Z])")
 _SUM = re.compile(r"[\d.]\s{1,3}[-+−–]\s{1,3}[\d.]")  # 1 + 2 is not the row 1, +2
+_MAX_NAME = 40  # characters
 _SEPARATOR = re.compile(r",|(?<!\\);| {2,}")
 _IN_BRACKETS = re.compile(r"\([^()]{0,40}\)|\{[^{}]{0,40}\}|<[^<>]{0,40}>|⟨[^⟨⟩]{0,40}⟩")
 _VALUE_AT_END = re.compile(rf"(?:{CLOSE_MARK}|(?:^|[\s=≈/])[-−+]?[\d.]{{1,30}}%?)\s{{0,9}}$")
@@ -141,25 +142,26 @@ def part_statements(segment: str, *, is_maths: bool) -> list[str]:
 
     In plain text two or more blanks separate statements too: `q1·k1 = 2   q1·k2 = 3`.
     """
-    equals = [match.start() for match in EQUALS.finditer(segment)]
-    if not equals:
+    signs = [(match.start(), match.end()) for match in EQUALS.finditer(segment)]
+    if not signs:
         return [segment]
     segment = _AND.sub(lambda match: ", ".ljust(len(match[0])), segment)
-    parts, start = [], 0
-    following = 0
+    parts, start, following = [], 0, 0
     for match in _SEPARATOR.finditer(segment):
-        while following < len(equals) and equals[following] < match.start():
+        while following < len(signs) and signs[following][0] < match.start():
             following += 1
-        if following == len(equals):
+        if following == len(signs):
             break
-        before, between = segment[start : match.start()], segment[match.end() : equals[following]]
-        is_stated = following > 0 and equals[following - 1] >= start
-        if not is_stated or (is_maths and match[0].isspace()):
+        is_stated = following > 0 and signs[following - 1][0] >= start
+        is_blank = match[0].isspace()
+        if not is_stated or (is_blank and is_maths) or signs[following][0] - match.end() >= _MAX_NAME:
             continue
-        after = segment[equals[following] : equals[following + 1] if following + 1 < len(equals) else len(segment)]
-        is_next = _is_name_after_value(before, between) if match[0].isspace() else _is_head(between)
-        if is_next or _is_side_calculation(before, between, after):
-            parts.append(before)
+        value = segment[max(signs[following - 1][1], match.start() - _MAX_NAME) : match.start()]
+        head = segment[match.end() : signs[following][0]]
+        result = segment[signs[following][1] : signs[following][1] + _MAX_NAME]
+        is_next = _is_name_after_value(value, head) if is_blank else _is_head(head)
+        if is_next or _is_side_calculation(value, head, result):
+            parts.append(segment[start : match.start()])
             start = match.end()
     return [*parts, segment[start:]]
 
@@ -167,22 +169,20 @@ def part_statements(segment: str, *, is_maths: bool) -> list[str]:
 def _is_head(text: str) -> bool:
     """Return whether the text after a comma is the name of the next statement, and not a part of a list."""
     depth = sum(text.count(opening) - text.count(closing) for opening, closing in ("()", "{}", "<>", "⟨⟩"))
-    is_short = len(text) < 40 and OPEN_MARK not in text and depth == 0
     is_list = re.search("[,;]", _IN_BRACKETS.sub("", text.strip())) is not None
-    return is_short and not is_list and re.search(r"[^\W\d]", text) is not None
+    return OPEN_MARK not in text and depth == 0 and not is_list and re.search(r"[^\W\d]", text) is not None
 
 
-def _is_name_after_value(before: str, text: str) -> bool:
+def _is_name_after_value(value: str, text: str) -> bool:
     """Return whether blanks separate a number or a matrix from the name of the next statement; 2  x  3 is a product."""
     is_name = re.match(r"(?!x\s{1,99}\S)[^\W\d]", text.strip()) is not None
-    return is_name and _is_head(text) and _VALUE_AT_END.search(before) is not None
+    return is_name and _is_head(text) and _VALUE_AT_END.search(value) is not None
 
 
-def _is_side_calculation(before: str, text: str, after: str) -> bool:
+def _is_side_calculation(value: str, text: str, result: str) -> bool:
     """Return whether `8.17/12.39 = 0.66` is next: two numbers with a sign, one number after them, one before them."""
-    last = EQUALS.split(before)[-1]
-    result = _SEPARATOR.split(EQUALS.sub("", after, count=1).strip())[0]
-    return is_plain_number(last.strip()) and _TWO_NUMBERS.fullmatch(text) is not None and is_number(result)
+    first = _SEPARATOR.split(EQUALS.split(result)[0].strip())[0]
+    return is_plain_number(value) and _TWO_NUMBERS.fullmatch(text) is not None and is_number(first)
 
 
 def read_side(text: str, folder: Folder) -> EquationSide:
