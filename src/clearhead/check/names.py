@@ -30,6 +30,7 @@ from clearhead.steps import Record
 _PICK = re.compile(r"(.+?)\s*\[\s*([^\[\],]+?)\s*(?:,\s*([^\[\],]+?)\s*)?\]\s*", re.DOTALL)
 _POSITION = re.compile(r"(PE?)\s*\(\s*(?:pos\s*=?\s*)?(\d+)\s*\)").fullmatch  # positions count from 0
 _HEAD = re.compile(r"(?i)(|.*[^a-z])head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch
+_DEVIATION = re.compile(r"(?i)sigma_\{?(\d{1,3})\}?").fullmatch  # of a token, and not the variance sigma^2
 # A row by its number, q2 or Q_2, or by its token, q_Vamos. A token needs the separator: "values" is not a row of V.
 _NUMBERED = re.compile(r"(.*?[^\W\d_]|.*[αμσθ])(?:[\s_^{]*(\d+)|[\s_^{]+([^\W\d_]{2,}))\}?")
 
@@ -144,6 +145,11 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
     if head is not None and "head" not in where.casefold():  # `Q of head 2`; `head 2` alone means its output
         plain = (re.sub(r"(?i)\s(?:of|in|for)\s+$", "", head[1]) + head[3]).strip(" _,()") or "Z"
         return find_records(graph, plain, f"{where}.head {head[2]}".lstrip("."))
+    deviation = _DEVIATION(name.strip())
+    if deviation is not None:
+        nodes = find_records(graph, "σ", where)
+        if any(graph.records[i].value.shape[0] >= int(deviation[1]) for i in nodes.nodes):
+            return replace(nodes, row=deviation[1])
     key = symbol_key(name)
     exact = [i for i in graph.by_place.get(where, ()) if symbol_key(graph.records[i].symbol) == key]
     if exact and where and not other_titles(key):

@@ -9,6 +9,7 @@ from clearhead.check.read.page_item import Equation, EquationSide, Item, PageHea
 from clearhead.check.read.symbol import Part, Symbol
 
 _OPEN_PRODUCT = re.compile(r"▢\s*\)?\s*(?:×|X|x|\*|·)\s*$")
+_JOINED_HEADS = re.compile(r"(?i)(?:concat|join|multi.?head)")
 _MAX_SIDES = 400  # sides of one chain
 
 
@@ -78,6 +79,8 @@ def join_chains(items: Iterable[Item]) -> list[PageHeading | Prose | Chain]:
             caption, is_apart = item.text, isinstance(item, PageHeading)
             joined.append(item)
             continue
+        if _JOINED_HEADS.match(item.raw_name) or (item.symbol and _JOINED_HEADS.match(item.symbol.name)):
+            where = ""  # the line after the heads, and those that follow it
         links = [Link(side, item.line, item.is_anew and number == 0) for number, side in enumerate(item.sides)]
         if last is None or item.symbol is not None or not _carries_on(item, last, is_apart=is_apart):
             last = Chain(item.symbol, item.line, [], item.labels, caption, where, item.raw_name, item.columns)
@@ -121,6 +124,7 @@ class ExerciseContext:
     is_seq2seq: bool = False
     is_columns: bool = False
     is_cross: bool = False
+    is_recurrent: bool = False  # with one pre-activation z in each time step
     weights_name: str = "A"
     scores_name: str = "QKᵀ"
     num_rows: int = 0

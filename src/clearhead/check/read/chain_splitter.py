@@ -1,9 +1,10 @@
 """Split chains into entries: one matrix in one role, given, calculated, or copied as a factor into another line."""
 
 import re
+from collections.abc import Sequence
 
 from clearhead.check.read.chain import Chain, Entry, ExerciseContext, Link
-from clearhead.check.read.latex import Grid, is_number, is_plain_number
+from clearhead.check.read.latex import Grid, is_number, is_plain_number, split_numbers
 from clearhead.check.read.number import read_cell
 from clearhead.check.read.prose_number import holds, is_setting, looks_like_calculation
 from clearhead.check.read.row_labels import place_rows
@@ -18,6 +19,7 @@ _PART_OF: dict[str, Part] = {
     **{"X": "X", "Y": "Y", "W_Q": "W_Q", "W_K": "W_K", "W_V": "W_V", "Q": "Q", "K": "K", "V": "V", "A": "weights"},
     **{"s": "s", "h": "h"},
 }
+_FUNCTION = re.compile(r"([A-Za-z]{2,12})\s?\(\s?([-−+.\d][-−+.\d\s,;]{0,400}[.\d])\s?\)")
 _WEIGHTED_SUM = re.compile(r"[\d.,]+ ?[·×*]? ?▢(?: ?\+ ?[\d.,]+ ?[·×*]? ?▢)+")
 
 
@@ -77,6 +79,12 @@ def _side_calculation(chain: Chain, cells: list[str], context: ExerciseContext) 
         context.skip(f"these numbers have no name that is known, so they were not marked: {shown}", chain.line)
 
 
+def _gives(sums: Grid, result: Grid) -> bool:
+    """Return whether the sums `0.9 + 0.4` of a line give its result, number by number."""
+    pairs = zip(sums.numbers, result.numbers, strict=False)
+    return len(sums.numbers) == len(result.numbers) and all(holds(list(pair)) for pair in pairs)
+
+
 class _ChainSplitter:
     """Split one named chain."""
 
@@ -104,7 +112,11 @@ class _ChainSplitter:
         side, text = link.side, link.side.text.lower()
         if not side.grids:
             return
-        if side.value is not None:
+        function = _FUNCTION.fullmatch(side.value.numbers[0]) if side.value and len(side.value.numbers) == 1 else None
+        numbers = split_numbers(re.sub("[,;]", " ", function[2])) if function else []
+        if function and len(numbers) > 1:
+            self._function(function[1], numbers, link)
+        elif side.value is not None:
             self.values.append((side.value, link))
         elif "+" in side.text and len(side.grids) > 1:
             self._terms(link)
@@ -120,11 +132,21 @@ class _ChainSplitter:
         elif len(side.grids) == 1 and self.symbol.name.startswith("W h") and "W" in side.text:
             self._copy(f"h[{self.symbol.row}]", "h", side.grids[0].as_row(), link, self.symbol.row)
         else:
-            cells = side.grids[0].numbers
-            shown = " ".join(cells[:8])[:80]
-            self.context.leave(
-                f"only the result of {self.symbol.name} is marked, not these intermediate numbers: {shown}", link.line
-            )
+            self._leave_numbers(side.grids[0].numbers, link)
+
+    def _function(self, name: str, numbers: Sequence[str], link: Link) -> None:
+        """Read `h1 = tanh(0.6, 0.7)`: the pre-activation of a recurrent network, otherwise not marked."""
+        state = re.fullmatch(r"h\[(\d{1,3})\]", self.symbol.name)
+        if self.context.is_recurrent and state and name.lower() != "softmax":
+            self._add(f"z[{state[1]}]", None, Grid((tuple(numbers),), is_list=True), link)
+        else:
+            self._leave_numbers(numbers, link)
+
+    def _leave_numbers(self, cells: Sequence[str], link: Link) -> None:
+        shown = " ".join(cells[:8])[:80]
+        self.context.leave(
+            f"only the result of {self.symbol.name} is marked, not these intermediate numbers: {shown}", link.line
+        )
 
     def _is_row_of_softmax(self, grid: Grid) -> bool:
         """Return whether `softmax(2, 7)` is one row of the weights, whose place its scores show."""
@@ -192,6 +214,8 @@ class _ChainSplitter:
             is_last = number == len(self.values) - 1
             if is_last or all(is_plain_number(cell) or "\\frac" in cell for cell in grid.numbers):
                 self._value(grid, link)
+            elif not _gives(grid, self.values[-1][0]):
+                self._leave_numbers(grid.numbers, link)
         self.values = []
 
     def _value(self, grid: Grid, link: Link) -> None:

@@ -184,16 +184,18 @@ class _Reader:
         """Read `Q =` followed by lines that contain its rows."""
         head, _, first = text.replace("$", " ").rpartition("=" if "=" in text else ":")
         head = head.partition("=")[0] if read_name(head.partition("=")[0], self._tokens) else head  # R = X + Y =
+        last = self.document.items[-1] if self.document.items else None
+        is_continued = not head.strip() and isinstance(last, Equation) and last.symbol is not None  # H = XW, = 1 2
         symbol = read_name(head, self._tokens)
         if symbol is None or not symbol.is_line:
             symbol = captioned(head, self._tokens) or symbol
-        if symbol is None:
+        if symbol is None and not is_continued:
             return False
         own = split_numbers(first) if first.strip() else []
         grid = as_grid([own, *rows] if own else rows)
         if grid is None:
             return False
-        self.document.add(Equation(symbol, (EquationSide("▢", (grid,)),), line, head.strip()))
+        self.document.add(Equation(symbol, (EquationSide("▢", (grid,)),), line, head.strip() or "="))
         return True
 
     def _bare_grid(self, rows: list[list[str]], line: int) -> None:

@@ -245,6 +245,7 @@ def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> ExerciseC
         is_seq2seq,
         is_columns,
         is_cross,
+        is_recurrent=kind == "recurrent" and "W" in (problem or {}).get("cell", {}),
         num_rows=num_rows,
         num_values=_num_values(exercise, problem),
         has_problem=problem is not None,

@@ -9,6 +9,7 @@ from clearhead.check.read.latex import is_number
 from clearhead.check.read.number import is_blank
 from clearhead.check.read.symbol import Symbol, is_line_word
 
+_LETTERS = ("μ", "σ")
 SUM_LABELS = frozenset(("sum", "total", "Σ", "∑", "sums"))
 _ROW = re.compile(r"(?i)(?:row|token|word|query|position|for|step)\s?(?:#|no\.?)?\s?[\"'“]?(\w{1,20})[\"'”]?\s?[:.]?")
 
@@ -58,8 +59,10 @@ def is_exponential(name: str) -> bool:
 
 
 def _line(header: str, tokens: Collection[str]) -> Symbol | None:
-    """Return the line that a header names; a single letter, a token or k1 names none."""
+    """Return the line that a header names; a token, k1 or a letter other than μ and σ names none."""
     text = header.strip(" *`$")
+    if text in _LETTERS and text not in tokens:
+        return Symbol(text)
     if (
         len(text) < 2
         or re.search(r"\d", text)

@@ -361,3 +361,82 @@ def test_cells_of_scores_can_be_those_of_the_scaled_scores(
     report = read(tmp_path, problem, page)
     assert symbols(report) == [symbol]
     assert not report.findings
+
+
+def test_the_numbers_inside_an_activation_are_the_preactivation(tmp_path: Path) -> None:
+    report = read(tmp_path, RECURRENT, "h1 = tanh(0.5, 1) = (0.46, 0.76)\nh2 = tanh(1.27, 2.40) = (0.85, 0.98)\n")
+    assert symbols(report) == ["z", "h₁", "z", "h₂"]
+    assert not report.findings
+    wrong = read(tmp_path, RECURRENT, "h1 = tanh(0.5, 1) = (0.46, 0.76)\nh2 = tanh(1.72, 2.40) = (0.85, 0.98)\n")
+    assert [wrong.lines[finding.line].symbol for finding in wrong.findings] == ["z"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "text", "intermediate"),
+    [
+        (STATES, "score1 = s·h1 = 1.2 + 0.3 = 1.52", "1.2 + 0.3"),
+        (STATES, "e2 = 1.2·0.8 - 0.8·0.4 = 0.72", "1.2·0.8 - 0.8·0.4"),
+        (LAYERS, "out1 = (1.1 + 1.2, 3 + 0.3) = (2.6, 3.3)", "1.1 + 1.2 3 + 0.3"),
+    ],
+)
+def test_a_sum_that_does_not_give_its_result_is_not_lost(
+    tmp_path: Path, problem: str, text: str, intermediate: str
+) -> None:
+    report = read(tmp_path, problem, text)
+    (note,) = [note.sentence for note in report.notes if note.kind == "read"]
+    assert note.startswith("only the result of")
+    assert note.endswith(intermediate)
+    right = text.replace("1.2 + 0.3", "1.2 + 0.32").replace("0.8·0.4", "0.8·0.3").replace("1.1 + 1.2", "1.1 + 1.5")
+    assert "only the result" not in " ".join(note.sentence for note in read(tmp_path, problem, right).notes)
+
+
+# R = 2 2 / 3 6: means 2 and 4.5, deviations 0 and 1.5
+@pytest.mark.parametrize("name", ["sigma_{}", "sigma_{{{}}}", "σ_{}", "σ{}"])
+def test_a_deviation_of_a_token_is_not_the_variance(tmp_path: Path, name: str) -> None:
+    written = f"written:\n  {name.format(1)!r}: 0\n  {name.format(2)!r}: 1.5\n"
+    report = read(tmp_path, NORM_OF_TWO, f"problem: p.yaml\n{written}", "w.yaml")
+    assert set(symbols(report)) == {"σ"}
+    assert (report.findings, not_marked(report), report.exit_code) == ((), [], 0)
+
+
+def test_sigma_2_of_one_token_is_the_variance(tmp_path: Path) -> None:
+    report = read(tmp_path, NORM, "problem: p.yaml\nwritten:\n  sigma_2: 2\n", "w.yaml")
+    assert symbols(report) == ["σ²"]
+
+
+def test_a_table_of_tokens_can_have_a_column_of_deviations(tmp_path: Path) -> None:
+    table = "| token | mean | variance | σ |\n|---|---|---|---|\n| 1 | 2 | 0 | 0 |\n| 2 | 4.5 | 2.25 | 1.5 |\n"
+    report = read(tmp_path, NORM_OF_TWO, table, "page.md")
+    assert symbols(report) == ["μ", "σ²", "σ"]
+    assert (report.findings, report.exit_code) == ((), 0)
+
+
+def test_rows_below_a_line_that_starts_with_an_equals_sign_belong_to_it(tmp_path: Path) -> None:
+    report = read(tmp_path, LAYERS, "H = XW1 + b1\n  = 1.1 3 -1.7\n    0.1 2 -1.2\n")
+    assert (symbols(report), not_marked(report), report.exit_code) == (["F₁"], [], 0)
+    assert len(report.lines[0].marked) == 6
+
+
+# Each head has the values of one column: W_V = 1 0 and 0 1, and equal scores
+def test_the_lines_after_the_heads_are_not_lines_of_the_last_head(tmp_path: Path) -> None:
+    head = "{{W_Q: [[0], [0]], W_K: [[0], [0]], W_V: {}}}"
+    problem = (
+        f"kind: multi-head-attention\nX: [[1, 2], [3, 4]]\nheads:\n  - {head.format('[[1], [0]]')}\n"
+        f"  - {head.format('[[0], [1]]')}\nW_O: [[1, 0], [1, 1]]\n"
+    )
+    page = (
+        "**Head 1**\n\nZ = [[2], [2]]\n\n**Head 2**\n\nZ = [[3], [3]]\n\nConcat = [[2, 3], [2, 3]]\n\n"
+        "Output = [[5, 3], [5, 3]]\n"
+    )
+    report = read(tmp_path, problem, page, "page.md")
+    assert symbols(report) == ["Z₁", "Z₂", "Z", "O"]
+    assert (report.findings, report.exit_code) == ((), 0)
+
+
+# The scores are equal, so a = 1 1; W_c [a; s] = 1 and 0, and tanh 1 = 0.76
+@pytest.mark.parametrize("name", ["s'", "new state", "state"])
+@pytest.mark.parametrize(("numbers", "symbol"), [("[0.76, 0]", "s̃"), ("[1, 1, 0, 0]", "s′")])
+def test_the_new_state_can_be_the_one_after_w_c(tmp_path: Path, name: str, numbers: str, symbol: str) -> None:
+    problem = "kind: seq2seq-attention\nh: [[2, 0], [0, 2]]\ns: [0, 0]\nW_c: [[1, 0, 0.5, 0.5], [0, 0, 1, 1]]\n"
+    report = read(tmp_path, problem, f'problem: p.yaml\nwritten:\n  "{name}": {numbers}\n', "w.yaml")
+    assert (symbols(report), report.findings, report.exit_code) == ([symbol], (), 0)
