@@ -182,8 +182,8 @@ class _Grid:
         top = row
         if (row, column + 1) not in self._cells and (row + 1, column) not in self._cells:
             top = row + 1  # the name, and the header in the next row
-        columns = self._header(top, column)
-        if not columns or not self._is_number(top + 1, column + 1):
+        columns = self._header(top, column) if self._is_number(top + 1, column + 1) else []
+        if not columns:
             return set()
         rows: list[int] = []
         is_label = self._is_label if self._is_label(top + 1, column) else self._is_number
@@ -205,6 +205,8 @@ class _Grid:
 
     def _line_columns(self, row: int, column: int) -> list[WrittenLine]:
         """Take a table with one token a row whose columns are lines: `key, score, exp, weight`, and a row of sums."""
+        if not is_line_word(self._cells.get((row, column + 1), "")):  # before the row is searched
+            return []
         header = [c for c in self._header(row, column) if self._is_label(row, c)]
         if len(header) < 2 or not all(is_line_word(self._cells[row, c]) for c in header):
             return []
