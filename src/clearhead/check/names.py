@@ -147,9 +147,9 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
         return find_records(graph, plain, f"{where}.head {head[2]}".lstrip("."))
     deviation = _DEVIATION(name.strip())
     if deviation is not None:
-        nodes = find_records(graph, "σ", where)
-        if any(graph.records[i].value.shape[0] >= int(deviation[1]) for i in nodes.nodes):
-            return replace(nodes, row=deviation[1])
+        deviations = find_records(graph, "σ", where)
+        if any(graph.records[i].value.shape[0] >= int(deviation[1]) for i in deviations.nodes):
+            return replace(deviations, row=deviation[1])
     key = symbol_key(name)
     exact = [i for i in graph.by_place.get(where, ()) if symbol_key(graph.records[i].symbol) == key]
     if exact and where and not other_titles(key):
