@@ -127,7 +127,7 @@ MEANINGS: tuple[Meaning, ...] = (
     Meaning("transformed states", "Wh, W h, W_h h", (_step("transform"),)),
     Meaning("state times W", "s^TW, sW, s W, W^Ts", (_symbol("sᵀW"), _symbol("Wᵀs"))),
     Meaning("bilinear scores", "s^TWh, s^TWh_i, sWh, (sW)h, s(Wh)", _SCORES),
-    Meaning("new state", "state, new state, s', [a; s], concatenation", (_at("join", "state"),)),
+    Meaning("new state", "state, new state, s', [a; s], [c; s], concatenation", (_at("join", "state"),)),
     Meaning("combined state", "combined state, attentional state, attentional vector, s~, h~",
             (_at("activate", "state"), _at("transform", "state"))),
     Meaning("joined heads", "heads, joined, concatenated, concat, context, C, Z", (_at("join", "output"),)),

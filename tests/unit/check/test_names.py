@@ -114,6 +114,7 @@ c                  | a  |
 context vector     | a  |
 s'                 | s′ |
 [a; s]             | s′ |
+[c; s]             | s′ |
 new state          | s′ |
 e_2                | e  | 2
 α_1                | α  | 1
