@@ -115,7 +115,7 @@ def test_a_slip_in_an_exponential_is_charged_once(tmp_path):
     """8.71 + 1.94 = 10.65, and 8.71/10.65 = 0.82."""
     lines = "e^2.1 = 8.71, e^0.4 = 1.49\nsum = 8.71 + 1.49 = 10.20\nweights: 0.85 0.15\n"
     report = read(tmp_path, SOFTMAX, lines)
-    assert findings(report) == ["exp: transcription digit swap"]
+    assert findings(report) == ["exp: arithmetic slip as if two digits were swapped"]
     report = read(tmp_path, SOFTMAX, "e^2.1 = 8.17\ne^0.4 = 1.94\nsum = 10.11\nweights: 0.81 0.19\n")
     assert [finding.split(":")[0] for finding in findings(report)] == ["exp"]
 
