@@ -303,10 +303,13 @@ def test_the_grades_of_a_class_are_right(graded: tuple[Path, subprocess.Complete
     table = grades(school)
     assert (table["ada.json"]["marks"], table["ada.json"]["out of"]) == ("17", "17")
     assert table["ed.json"]["marks"] == "3", "M 2 and one row of three"
-    assert (table["flo.json"]["marks"], table["flo.json"]["out of"]) == ("12", "17"), "worth what the scheme says"
-    assert table["flo.json"]["not marked"] == "weights (wrong shape)"
+    assert (table["flo.json"]["marks"], table["flo.json"]["out of"]) == (
+        "11.6667",
+        "17",
+    ), "12 without the weights; one row of the output follows from them alone, and cannot be checked"
+    assert table["flo.json"]["not marked"] == "weights (wrong shape); output (2 cells not checked)"
     assert (table["gus.json"]["marks"], table["gus.json"]["out of"], table["gus.json"]["errors"]) == ("", "", "")
-    assert "Not marked: weights (wrong shape)." in done.stdout
+    assert "Not marked: weights (wrong shape)" in done.stdout
     assert "Wrote 6 reports to reports/ and the grades to grades.csv." in done.stdout
     assert table["gus.json"]["cannot be used"] == "line 1 is not UTF-8 text. Save the file as UTF-8."
     assert table["han.csv"]["cannot be used"].startswith("is empty")

@@ -83,7 +83,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def arguments(model: str, tmp_path: Path) -> list[str]:
     (tmp_path / "in.txt").write_text("".join(f"a dog {number}\n" for number in range(37)))
     files = ("-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
-    return ["translate", "-m", model, *files, *SHORT, "--window", "2"]
+    return ["translate", "--quiet", "-m", model, *files, *SHORT, "--window", "2"]
 
 
 @pytest.mark.parametrize("width", [100, 60])
@@ -98,7 +98,7 @@ def test_the_bar_shows_lines_rate_and_time_and_the_output_is_the_same(
     assert " left" in terminal.content.decode()
     assert not terminal.screen.cursor.hidden
     assert terminal.screen.cursor.x == 0
-    expected = run(*arguments[:3], *arguments[3:5], *SHORT, "--window", "2")
+    expected = run(*arguments[:6], *SHORT, "--window", "2")
     assert (tmp_path / "out.txt").read_text() == expected.stdout
     assert expected.stderr == ""
 

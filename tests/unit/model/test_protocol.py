@@ -21,9 +21,8 @@ HOME = Path(clearhead.__file__).parent
 # Files outside model/ that may name the class: those that create or take apart the weights of this very architecture
 NAMES_THE_CLASS = {
     "decoding/search/static_step.py",  # its keys and values are put where a recorded step looks for them
+    "formats/arrays.py",  # the weights of a loaded model as arrays, from which CTranslate2's files are made
     "formats/checkpoint.py",
-    "formats/ctranslate2.py",
-    "formats/ctranslate2_spec.py",
     "formats/marian.py",
     "formats/model_folder.py",
     "formats/torch_transformer.py",

@@ -103,7 +103,7 @@ def test_workings_from_scores_and_without_values_are_marked() -> None:
     assert verdicts(marked(problem, lines)) == ["S′ cc", "A cc", "Z cc"]
     assert verdicts(marked(problem, {**lines, "weights": "0.731 0.296", "output": "2.924 2.368"})) == [
         "S′ cc",
-        "A cT",
+        "A cS",
         "Z ff",
     ]
     unscaled = marked(problem, {"scaled scores": "4 2", "weights": "0.881 0.119"})
