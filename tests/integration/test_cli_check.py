@@ -309,7 +309,7 @@ def test_the_grades_of_a_class_are_right(graded: tuple[Path, subprocess.Complete
     ), "12 without the weights; one row of the output follows from them alone, and cannot be checked"
     assert table["flo.json"]["not marked"] == "weights (wrong shape); output (2 cells not checked)"
     assert (table["gus.json"]["marks"], table["gus.json"]["out of"], table["gus.json"]["errors"]) == ("", "", "")
-    assert "Not marked: weights (wrong shape)" in done.stdout
+    assert "Not marked: weights (wrong shape), output (2 cells not checked)." in " ".join(done.stdout.split())
     assert "Wrote 6 reports to reports/ and the grades to grades.csv." in done.stdout
     assert table["gus.json"]["cannot be used"] == "line 1 is not UTF-8 text. Save the file as UTF-8."
     assert table["han.csv"]["cannot be used"].startswith("is empty")
