@@ -2,9 +2,12 @@
 
 An entry is `plan` (what `clearhead train SOURCE TARGET` chooses), `defaults` (the defaults of a config before the
 planner existed), or one of three configs per corpus that were fixed before the first run. Entries made by hand get as
-many updates as fit into the time, by the same measurement as the planner. Each entry prints a line of JSON.
+many updates as fit into the time, by the same measurement as the planner.
 
-    python benchmarks/plan_fit.py --data data --set tatoeba-en-es --entries plan defaults --minutes 2 >> fit.jsonl
+All plans are made first, one after the other, on a device without other work. A plan has a number of updates, so it can
+then be trained beside others (`--at-once`) with the same result as alone. Each job prints a line of JSON.
+
+    python benchmarks/plan_fit.py --data data --minutes 2 tatoeba-en-es/plan tatoeba-en-es/defaults >> fit.jsonl
     python benchmarks/plan_fit.py --table fit.jsonl
 """
 
@@ -17,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,89 +140,139 @@ def settings_of(name: str, entry: str, device: str) -> Settings:
     return (BY_HAND_CPU if device == "cpu" else BY_HAND[name])[entry]
 
 
-def train(options: argparse.Namespace, entry: str, place: Path) -> dict[str, Any]:
-    """Train an entry from raw text in a process of its own; return its outcome and the seconds on the clock."""
-    text_set = SETS[options.set]
+@dataclass(frozen=True)
+class Job:
+    """An entry of a corpus, and the folder for its files."""
+
+    name: str
+    entry: str
+    folder: Path
+
+    @property
+    def text_set(self) -> TextSet:
+        """The corpus."""
+        return SETS[self.name]
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The source and the target language."""
+        return self.text_set.source, self.text_set.target
+
+
+def make_plan_of(job: Job, options: argparse.Namespace, import_seconds: float) -> dict[str, Any]:
+    """Write the text of a job, and plan its training as `clearhead train` does; `plan.yaml` is in its folder."""
+    from clearhead.training.plan import PlanRequest, make_plan
+    from clearhead.training.plan_input import corpus_of
+    from clearhead.training.plan_report import plan_yaml
+    from clearhead.training.progress import Reporter
+    from clearhead.training.run import RunFolder
+
     files = []
-    for language in (text_set.source, text_set.target):
-        lines = [line for stem in text_set.train for line in lines_of(options.data / stem, language)]
-        files.append(place / f"train.{language}")
+    for language in job.languages:
+        lines = [line for stem in job.text_set.train for line in lines_of(options.data / stem, language)]
+        files.append(job.folder / f"train.{language}")
         files[-1].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    settings = {**settings_of(options.set, entry, options.device), "training.seed": options.seed}
+        held_out = lines_of(options.data / job.text_set.valid, language)
+        (job.folder / f"valid.{language}").write_text("".join(f"{line}\n" for line in held_out), encoding="utf-8")
+    settings = {**settings_of(job.name, job.entry, options.device), "training.seed": options.seed}
     changes = [f"{path}={value}" for path, value in settings.items()] + options.change
-    arguments = ["train", *map(str, files), "--minutes", str(options.minutes), "--run", str(place / "run"), "--json"]
-    arguments += [part for change in changes for part in ("--set", change)]
     start = time.perf_counter()
-    process = subprocess.run(
-        [sys.executable, "-m", "clearhead", *arguments], stdout=subprocess.PIPE, text=True, check=True
-    )
-    return {"wall_seconds": round(time.perf_counter() - start, 1), **json.loads(process.stdout)}
+    request = PlanRequest(corpus_of(files), options.minutes, start - import_seconds, changes, "--set")
+    with RunFolder.create_for_plan(job.folder / "planned") as folder, Reporter() as reporter:
+        plan = make_plan(request, folder, reporter)
+    (job.folder / "plan.yaml").write_text(plan_yaml(plan), encoding="utf-8")
+    seconds = time.perf_counter() - start + import_seconds
+    return {**plan.to_data(), "seconds_before_training": round(seconds, 1)}
 
 
-def judge(options: argparse.Namespace, run: Path) -> dict[str, Any]:
-    """Score a run on the validation files of the corpus, with greedy search."""
-    from clearhead import Translator
+def clearhead(*arguments: str | Path) -> str:
+    """Run a command of clearhead in a process of its own, and return what it prints."""
+    command = [sys.executable, "-m", "clearhead", *map(str, arguments)]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def train_and_judge(job: Job, options: argparse.Namespace, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Train the plan of a job, and score it on the validation files of the corpus, with greedy search."""
     from clearhead.evaluation.scores import bleu, chrf
 
-    text_set = SETS[options.set]
-    sources, references = (lines_of(options.data / text_set.valid, side) for side in (text_set.source, text_set.target))
-    outputs = [translation.text for translation in Translator.load(run).translate(sources)]
-    return {score.name: score.to_dict() for score in (bleu(outputs, references), chrf(outputs, references))}
-
-
-def run_entry(options: argparse.Namespace, entry: str) -> dict[str, Any]:
-    """Train and judge one entry."""
-    with tempfile.TemporaryDirectory() as place:
-        outcome = train(options, entry, Path(place))
-        config = (Path(place) / "run" / "plan.yaml").read_text(encoding="utf-8")
-        scores = judge(options, Path(place) / "run")
-        environment = json.loads((Path(place) / "run" / "environment.json").read_text(encoding="utf-8"))["sessions"][0]
+    run, (source, target) = job.folder / "run", job.languages
+    start = time.perf_counter()
+    outcome = json.loads(clearhead("train", job.folder / "plan.yaml", "--run", run, "--json"))
+    seconds = time.perf_counter() - start
+    texts = [job.folder / f"valid.{source}", job.folder / "output.txt"]
+    clearhead("translate", "-m", run, "-i", texts[0], "-o", texts[1], "--no-paragraphs", "--quiet")
+    outputs, references = (
+        path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        for path in (texts[1], job.folder / f"valid.{target}")
+    )
+    environment = json.loads((run / "environment.json").read_text(encoding="utf-8"))["sessions"][0]
     return {
-        "set": options.set,
-        "entry": entry,
+        "set": job.name,
+        "entry": job.entry,
         "changes": options.change,
         "minutes": options.minutes,
         "seed": options.seed,
-        "valid": scores,
+        "valid": {score.name: score.to_dict() for score in (bleu(outputs, references), chrf(outputs, references))},
         "updates": outcome["steps"],
         "best_update": outcome["best_step"],
-        "training_seconds": outcome["seconds"],
-        "wall_seconds": outcome["wall_seconds"],
-        "own_scores": {name: score["value"] for name, score in outcome["scores"].items()},
+        "planned_seconds": round(plan["seconds_before_training"] + plan["training_seconds"], 1),
+        "wall_seconds": round(seconds, 1),
+        "at_once": options.at_once,
         "machine": environment["gpus"] or [f"{environment['threads']} threads of {environment['processor']}"],
         "commit": environment["commit"],
-        "plan": config,
+        "plan": (job.folder / "plan.yaml").read_text(encoding="utf-8"),
     }
+
+
+def run_jobs(options: argparse.Namespace, place: Path) -> None:
+    """Plan all jobs one after the other, then train them; print each result as soon as it is there."""
+    start = time.perf_counter()
+    import clearhead.training.loop
+    import clearhead.training.plan  # noqa: F401  a planned run loads these within its time
+
+    import_seconds = time.perf_counter() - start
+    parts = [job.partition("/") for job in options.jobs]
+    jobs = [Job(name, entry, place / f"{name}_{entry}") for name, _, entry in parts]
+    plans = []
+    for job in jobs:
+        job.folder.mkdir(parents=True)
+        plans.append(make_plan_of(job, options, import_seconds))
+    with ThreadPoolExecutor(options.at_once) as pool:
+        results = [pool.submit(train_and_judge, job, options, plan) for job, plan in zip(jobs, plans, strict=True)]
+        for result in as_completed(results):
+            print(json.dumps(result.result(), ensure_ascii=False), flush=True)
 
 
 def table(lines: Sequence[Mapping[str, Any]]) -> None:
     """Print the results as a table."""
-    print("| text | entry | updates | seconds | BLEU | chrF |\n|---|---|---:|---:|---:|---:|")
+    print("| text | entry | updates | seconds, as planned | BLEU | chrF |\n|---|---|---:|---:|---:|---:|")
     for line in lines:
         name = " ".join([line["entry"], *line["changes"]])
         scores = " | ".join(f"{line['valid'][metric]['value']:.1f}" for metric in ("BLEU", "chrF"))
-        print(f"| {line['set']} | {name} | {line['updates']:,} | {line['wall_seconds']:.0f} | {scores} |")
+        print(f"| {line['set']} | {name} | {line['updates']:,} | {line['planned_seconds']:.0f} | {scores} |")
     for signature in sorted({score["signature"] for line in lines for score in line["valid"].values()}):
         print(f"- {signature}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("jobs", nargs="*", metavar="CORPUS/ENTRY", help="for example tatoeba-en-es/plan")
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder of the corpora")
-    parser.add_argument("--set", choices=SETS, help="corpus")
-    parser.add_argument("--entries", nargs="+", help="plan, defaults or configs made by hand; default: all")
     parser.add_argument("--change", action="append", default=[], metavar="PATH=VALUE", help="change a setting")
     parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--at-once", type=int, default=1, help="trainings beside each other, after all plans are made")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="which configs made by hand to use")
+    parser.add_argument("--keep", type=Path, help="keep texts, plans and runs in this new folder")
     parser.add_argument("--table", type=Path, help="print a table of the lines in this file, and do not train")
     options = parser.parse_args()
     if options.table:
         table([json.loads(line) for line in options.table.read_text(encoding="utf-8").splitlines()])
-        return
-    by_hand = BY_HAND_CPU if options.device == "cpu" else BY_HAND[options.set]
-    for entry in options.entries or ["plan", "defaults", *by_hand]:
-        print(json.dumps(run_entry(options, entry), ensure_ascii=False), flush=True)
+    elif options.keep:
+        run_jobs(options, options.keep)
+    else:
+        with tempfile.TemporaryDirectory() as place:
+            run_jobs(options, Path(place))
 
 
 if __name__ == "__main__":
