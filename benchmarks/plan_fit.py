@@ -46,6 +46,7 @@ SETS = {
         ("europarl-3way/train", "europarl-en-de-extra/train-extra"), "europarl-3way/valid", "en", "de"
     ),
     # Not used to fit the rule:
+    "tatoeba-en-de": TextSet(("tatoeba-en-de/train",), "tatoeba-en-de/valid", "en", "de"),
     "tatoeba-en-hi": TextSet(("tatoeba-en-hi/train",), "tatoeba-en-hi/valid", "en", "hi"),
     "europarl-es-en": TextSet(("europarl-3way/train",), "europarl-3way/valid", "es", "en"),
 }
@@ -137,7 +138,7 @@ def settings_of(name: str, entry: str, device: str) -> Settings:
         return {}
     if entry == "defaults":
         return DEFAULTS
-    return (BY_HAND_CPU if device == "cpu" else BY_HAND[name])[entry]
+    return (BY_HAND_CPU if device == "cpu" else BY_HAND.get(name, {}))[entry]
 
 
 @dataclass(frozen=True)
