@@ -229,7 +229,8 @@ def trainer_arguments(output: Path, options: argparse.Namespace, log_every: int,
 
 def train_marian(settings: Mapping[str, Any], path: Path, seconds: float, grace: float, threads: int) -> EndedProcess:
     """Train MarianMT for a number of seconds in a separate process; its settings are written to `path`."""
-    path.write_text(json.dumps({**settings, "deadline": time.time() + seconds}), encoding="utf-8")
+    start = time.time()
+    path.write_text(json.dumps({**settings, "start": start, "deadline": start + seconds}), encoding="utf-8")
     command = [sys.executable, str(Path(__file__).with_name("train_marian.py").resolve()), str(path)]
     log = path.with_name(f"{path.name.partition('.')[0]}.log")
     return run_for(command, seconds + grace, log, environment_of(threads), path.parent)

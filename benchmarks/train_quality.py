@@ -6,8 +6,11 @@ scores all of them, with a significance test of each against the first. All use 
 clearhead learns it within its time, the others get it ready-made.
 
     python benchmarks/train_quality.py --data data/multi30k --minutes 5 --output made --joey joey/bin/python
+    python benchmarks/train_quality.py --data data/europarl --valid valid --test test --minutes 5 --curve-every 30 \\
+        --config configs/europarl-en-de.yaml --systems clearhead transformers-matched --output made
 
 - clearhead: configs/multi30k-en-de.yaml, or another one given with --config.
+- clearhead-short: the same with the number of updates given with --short-steps.
 - joeynmt: its configuration for IWSLT14 (iwslt14_deen_sp.yaml: 6+6 layers of width 512, 8,192 tokens, rate 2e-4).
 - joeynmt-small: its earlier one for the same text, nearer to Multi30k (width 256, 4,096 tokens, dropout 0.3, rate
   3e-4); its plateau schedule needs an older torch, so the schedule of the other one is used.
@@ -17,6 +20,14 @@ clearhead learns it within its time, the others get it ready-made.
   4,096 tokens) at the sizes of clearhead's config.
 - joeynmt-brief, transformers-brief: not a published recipe, but what one would change for minutes instead of hours,
   because all of these warm up over 4,000 updates: a rate of 1e-3 after 200 updates, 2,048 tokens, dropout 0.1.
+- transformers-matched: the sizes and the recipe of clearhead's config (rate, warm-up, tokens per batch, dropout, label
+  smoothing, AdamW, clipping), a cosine schedule that ends when the time is over, a fused optimiser, batches grouped by
+  length and four loader processes. It is not compiled, because its batches have many shapes. --peer-rate and
+  --peer-warm-up change these two.
+- transformers-pre-norm: the same with the model of Pegasus, which has pre-norm, as clearhead's does.
+
+With `--curve-every 60` the systems of Transformers also translate the validation sentences greedily every 60 seconds,
+with the clock stopped (the validations of clearhead count as its time): see curve.json and curve.svg.
 
 `--preset tiny` gives every system that size, for a CPU. train_peers.py explains how to install JoeyNMT.
 """
@@ -26,7 +37,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +47,8 @@ from clearhead.data.config import DataConfig
 from clearhead.data.corpora import read_texts
 from clearhead.model import ModelConfig, preset
 from clearhead.text.config import TextConfig
+from clearhead.training.config import RunConfig, load_run_config
+from train_curve import CurvePoint, clearhead_curve, comparison, peer_curve, save_curves
 from train_peers import (
     FOREVER,
     EndedProcess,
@@ -62,12 +75,15 @@ from train_peers import (
 )
 
 SYSTEMS = (
-    "clearhead",
+    *("clearhead", "clearhead-short"),
     *("joeynmt", "joeynmt-small", "joeynmt-brief"),
     *("transformers", "transformers-scratch", "transformers-brief"),
+    *("transformers-matched", "transformers-pre-norm"),
 )
+DEFAULTS = tuple(name for name in SYSTEMS if name not in ("clearhead-short", "transformers-pre-norm"))
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 BEAM = 5
+NUM_WORKERS = 4  # that load data for transformers-matched
 OPUS_MT = {"d_model": 512, "d_ff": 2048, "num_heads": 8, "dropout": 0.1}
 BRIEF_RATE, BRIEF_WARM_UP, BRIEF_TOKENS, BRIEF_DROPOUT = 1e-3, 200, 2048, 0.1
 JOEY_SMALL = {"d_model": 256, "d_ff": 1024, "num_heads": 4, "dropout": 0.3}
@@ -83,8 +99,19 @@ class Task:
 
     options: argparse.Namespace
     settings: Mapping[str, Any]  # clearhead's config
+    config: RunConfig  # the same with the changes of --set
     corpus: TokenisedCorpus
     folder: Path
+
+    @property
+    def num_valid(self) -> int:
+        """The number of validation sentences of clearhead."""
+        num_lines = len((self.folder / "valid.source").read_text(encoding="utf-8").splitlines())
+        return min(num_lines, self.config.validation.max_sentences or num_lines)
+
+    def lines(self, name: str) -> list[str]:
+        """Return the lines of a file, at most as many as clearhead validates with."""
+        return (self.folder / name).read_text(encoding="utf-8").splitlines()[: self.num_valid]
 
     @property
     def seconds(self) -> float:
@@ -106,36 +133,42 @@ class Trained:
     ended: EndedProcess
     points: list[Point]
     translations: Path
+    curve: list[CurvePoint] = field(default_factory=list)
+    whole_seconds: float | None = None  # of the process, if translating is not a part of it
+
+    @property
+    def seconds(self) -> float:
+        """How long it trained."""
+        last = self.points[-1].seconds if self.points else 0.0
+        return min(self.ended.seconds, last) if self.whole_seconds is None else self.whole_seconds
 
 
 # The systems
 
 
-def run_clearhead(task: Task) -> Trained:
-    """Train with the config, and translate."""
+def run_clearhead(task: Task, name: str = "clearhead", steps: int | None = None) -> Trained:
+    """Train with the config, or with another number of updates, and translate."""
     options, folder = task.options, task.folder
     settings = {**task.settings, "data": data_of(folder), "preset": options.preset or task.settings["preset"]}
     settings["training"] = {**settings["training"], "device": options.device, "log_every": 10}
-    path, run, output = folder / "clearhead.yaml", folder / "run", folder / "clearhead.txt"
+    path, run, output = folder / f"{name}.yaml", folder / f"{name}.run", folder / f"{name}.txt"
     path.write_text(yaml.safe_dump(settings), encoding="utf-8")
     environment = environment_of(options.threads)
-    changes = [part for change in options.set for part in ("--set", change)]
-    command = clearhead("train", path, "--run", run, *changes)
-    ended = run_for(command, task.seconds, folder / "clearhead.log", environment, folder)
+    changes = options.set if steps is None else [*options.set, f"training.steps={steps}"]
+    command = clearhead("train", path, "--run", run, *(part for change in changes for part in ("--set", change)))
+    ended = run_for(command, task.seconds, folder / f"{name}.log", environment, folder)
     points, _ = clearhead_points(run, ended.start)
-    arguments: list[str | Path] = [
-        "translate",
-        "--model",
-        run,
-        "--input",
-        folder / "test.source",
-        "--output",
-        output,
-        "--beam",
-        str(BEAM),
-    ]
-    finish(clearhead(*arguments, "--device", options.device), environment, "clearhead translate")
-    return Trained(ended, points, output)
+    files: list[str | Path] = ["--model", run, "--input", folder / "test.source", "--output", output]
+    command = clearhead("translate", *files, "--beam", str(BEAM), "--device", options.device)
+    finish(command, environment, "clearhead translate")
+    return Trained(ended, points, output, clearhead_curve(run, ended.start), ended.seconds)
+
+
+def run_short(task: Task) -> Trained:
+    """Train clearhead with the number of updates of --short-steps."""
+    if task.options.short_steps is None:
+        raise PeerError("--short-steps is missing.")
+    return run_clearhead(task, "clearhead-short", task.options.short_steps)
 
 
 def run_joey(task: Task, name: str, config: ModelConfig, changes: dict[str, Any]) -> Trained:
@@ -206,27 +239,68 @@ def scratch_recipe(task: Task, *, is_brief: bool = False) -> dict[str, Any]:
     return {"model": marian_settings(config), "arguments": arguments, "is_grouped": True}
 
 
+def matched_recipe(task: Task, architecture: str = "marian") -> dict[str, Any]:
+    """Return the sizes and the recipe of clearhead's config, with the fastest settings of the trainer."""
+    options, config = task.options, task.config
+    training, name = config.training, options.preset or config.preset
+    if training.rate is None or training.warm_up is None or training.batch_tokens is None:
+        raise PeerError("the config must have training.rate, training.warm_up and training.batch_tokens.")
+    sizes = preset(name, source_vocabulary=task.corpus.vocabularies.source.size, **config.model)
+    is_gpu = options.device == "cuda"
+    arguments: dict[str, Any] = {
+        "learning_rate": options.peer_rate or training.rate, "weight_decay": training.weight_decay,
+        "adam_beta1": training.betas[0], "adam_beta2": training.betas[1], "adam_epsilon": training.epsilon,
+        "max_grad_norm": training.clip or 0.0, "label_smoothing_factor": training.label_smoothing,
+        "per_device_train_batch_size": round(training.batch_tokens * training.accumulate / task.corpus.mean_target),
+        "optim": "adamw_torch_fused", "dataloader_pin_memory": is_gpu,
+        "logging_nan_inf_filter": False,  # it waits for the device at every update
+    }  # fmt: skip
+    if is_gpu:
+        arguments |= {"dataloader_num_workers": NUM_WORKERS, "dataloader_persistent_workers": True,
+                      "dataloader_prefetch_factor": 4}  # fmt: skip
+    warm_up = training.warm_up if options.peer_warm_up is None else options.peer_warm_up
+    return {
+        "model": marian_settings(sizes), "architecture": architecture, "arguments": arguments, "is_grouped": False,
+        "clock_warm_up": warm_up,
+    }  # fmt: skip
+
+
 def run_transformers(task: Task, name: str, recipe: dict[str, Any]) -> Trained:
     """Train MarianMT with Seq2SeqTrainer, and translate with the last weights."""
     options, folder, vocabularies = task.options, task.folder, task.corpus.vocabularies
     write_pairs(folder / "pairs.npz", task.corpus.source, task.corpus.target)
-    lines = (folder / "test.source").read_text(encoding="utf-8").splitlines()
-    rows = [[*row, vocabularies.source.eos] for row in vocabularies.source.encode(lines)]
-    write_pairs(folder / "test.npz", rows, rows)
-    num_workers = 2 if options.device == "cuda" else 0
+    write_sources(task, (folder / "test.source").read_text(encoding="utf-8").splitlines(), folder / "test.npz")
+    is_gpu = options.device == "cuda"
     points, ids, output = folder / f"{name}.jsonl", folder / f"{name}.json", folder / f"{name}.txt"
     settings = {
         **recipe,
-        "arguments": {**recipe["arguments"], **trainer_arguments(folder / name, options, 10, num_workers)},
+        "arguments": {**trainer_arguments(folder / name, options, 10, 2 if is_gpu else 0), **recipe["arguments"]},
         "pairs": str(folder / "pairs.npz"), "points": str(points),
-        "translate": {"source": str(folder / "test.npz"), "output": str(ids), "beam": BEAM, "batch": 64},
+        "translate": {
+            "source": str(folder / "test.npz"), "output": str(ids), "beam": BEAM, "batch": 256 if is_gpu else 64,
+        },
     }  # fmt: skip
+    curve = folder / f"{name}.curve.jsonl"
+    if options.curve_every is not None:
+        write_sources(task, task.lines("valid.source"), folder / "valid.npz")
+        settings["curve"] = {
+            "source": str(folder / "valid.npz"), "output": str(curve), "beam": 1, "batch": 256,
+            "every": options.curve_every,
+        }  # fmt: skip
     ended = train_marian(settings, folder / f"{name}.settings.json", task.seconds, 3600, options.threads)
     if not ids.is_file():
         raise PeerError(f"it made no translations. Its output:\n{ended.tail()}")
     translations = vocabularies.target.decode(json.loads(ids.read_text(encoding="utf-8")))
     output.write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
-    return Trained(ended, marian_points(points, ended.start), output)
+    scored = peer_curve(curve, ended.start, vocabularies, task.lines("valid.target"))
+    return Trained(ended, marian_points(points, ended.start), output, scored)
+
+
+def write_sources(task: Task, lines: list[str], path: Path) -> None:
+    """Write the ids of sentences that MarianMT will translate."""
+    tokeniser = task.corpus.vocabularies.source
+    rows = [[*row, tokeniser.eos] for row in tokeniser.encode(lines)]
+    write_pairs(path, rows, rows)
 
 
 def finish(command: list[str], environment: Mapping[str, str], name: str) -> None:
@@ -275,6 +349,7 @@ def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Task], Traine
     """Return the systems that can run here; report the others with the reason."""
     runs: dict[str, Callable[[Task], Trained]] = {
         "clearhead": run_clearhead,
+        "clearhead-short": run_short,
         "joeynmt": lambda task: run_joey(task, "joeynmt", task.sizes(**OPUS_MT), {}),
         "joeynmt-small": lambda task: run_joey(
             task, "joeynmt-small", task.sizes(**JOEY_SMALL), {"batch_size": 4096, "learning_rate": 3e-4}
@@ -290,11 +365,16 @@ def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Task], Traine
         "transformers-brief": lambda task: run_transformers(
             task, "transformers-brief", scratch_recipe(task, is_brief=True)
         ),
+        "transformers-matched": lambda task: run_transformers(task, "transformers-matched", matched_recipe(task)),
+        "transformers-pre-norm": lambda task: run_transformers(
+            task, "transformers-pre-norm", matched_recipe(task, "pegasus")
+        ),
     }
     return available_systems(runs, options)
 
 
-def main() -> None:
+def options_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="a folder with train.en, val.en and so on, also .gz")
     parser.add_argument("--source", default="en")
@@ -305,42 +385,54 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--config", type=Path, default=CONFIGS / "multi30k-en-de.yaml", help="config of clearhead")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="as in clearhead train")
+    parser.add_argument("--short-steps", type=int, default=None, help="updates of clearhead-short")
+    parser.add_argument("--peer-rate", type=float, default=None, help="rate of transformers-matched and -pre-norm")
+    parser.add_argument("--peer-warm-up", type=int, default=None, help="warm-up of transformers-matched and -pre-norm")
+    parser.add_argument("--curve-every", type=float, default=None, help="seconds between two points of the curve")
     parser.add_argument("--preset", default=None, help="the same sizes for every system, instead of its own")
-    add_peer_options(parser, SYSTEMS, SYSTEMS)
+    add_peer_options(parser, SYSTEMS, DEFAULTS)
     parser.add_argument("--output", type=Path, required=True, help="a new folder for models and translations")
-    options = parser.parse_args()
+    return parser
+
+
+def train_all(task: Task, systems: Mapping[str, Callable[[Task], Trained]]) -> dict[str, Trained]:
+    """Run the systems one after the other, and print a table row for each."""
+    print("| system | updates | seconds | target tokens learned from |\n|---|---:|---:|---:|")
+    outputs: dict[str, Trained] = {}
+    for name, run in systems.items():
+        try:
+            outputs[name] = trained = run(task)
+        except PeerError as wrong:
+            print(f"\n{name} is skipped:  {wrong}\n", flush=True)
+            continue
+        tokens = trained.points[-1].tokens if trained.points else 0.0
+        updates = f"{trained.curve[-1].step:,}" if trained.curve else ""
+        print(f"| {name} | {updates} | {trained.seconds:,.0f} | {tokens:,.0f} |", flush=True)
+    return outputs
+
+
+def main() -> None:
+    options = options_parser().parse_args()
     systems = systems_of(options)
     folder = options.output.resolve()
     folder.mkdir(parents=True)
     settings = yaml.safe_load(options.config.read_text(encoding="utf-8"))
-    corpus = write_texts(options, TextConfig.model_validate(settings["text"]), folder)
+    config = load_run_config(options.config, options.set, check_files=False)
+    corpus = write_texts(options, config.text, folder)
     print_machine(options, systems)
     sizes = f"every system {options.preset}" if options.preset else "each system with its own sizes"
     print(f"{options.source} to {options.target}, {len(corpus.source):,} pairs, {options.minutes:g} minutes each, "
           f"{sizes}; scored on {options.test}, beam {BEAM}\n", flush=True)  # fmt: skip
-    print("| system | seconds | target tokens learned from |\n|---|---:|---:|")
-    task, outputs = Task(options, settings, corpus, folder), {}
-    for name, run in systems.items():
-        try:
-            trained = run(task)
-        except PeerError as wrong:
-            print(f"\n{name} is skipped:  {wrong}\n", flush=True)
-            continue
-        outputs[name] = trained.translations
-        last = trained.points[-1] if trained.points else Point(0.0, 0.0)
-        print(f"| {name} | {min(trained.ended.seconds, last.seconds):,.0f} | {last.tokens:,.0f} |", flush=True)
+    task = Task(options, settings, config, corpus, folder)
+    outputs = train_all(task, systems)
+    if options.curve_every is not None:
+        curves = {name: trained.curve for name, trained in outputs.items()}
+        save_curves(curves, task.num_valid, folder / "curve.json")
+        print(f"\n{comparison(curves, task.num_valid)}", flush=True)
     print(flush=True)
-    arguments: list[str | Path] = [
-        "--reference",
-        folder / "test.target",
-        "--source",
-        folder / "test.source",
-        "--format",
-        "markdown",
-    ]
-    for name, path in outputs.items():
-        arguments += ["--system", f"{name}={path}"]
-    subprocess.run(clearhead("evaluate", *arguments), check=True)
+    files: list[str | Path] = ["--reference", folder / "test.target", "--source", folder / "test.source"]
+    files += [part for name, trained in outputs.items() for part in ("--system", f"{name}={trained.translations}")]
+    subprocess.run(clearhead("evaluate", *files, "--format", "markdown"), check=True)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ FORMATS = ("svg", "png")
 _DOTS_PER_INCH = 150
 _FONT = "DejaVu Sans"  # comes with matplotlib, so that the layout is the same everywhere
 _FALLBACK_FONTS = "Verdana, Helvetica, Arial, sans-serif"  # for a viewer without that font
-_STYLE: Any = {  # matplotlib's own type for this is a list of all settings
+STYLE: Any = {  # matplotlib's own type for this is a list of all settings
     "font.size": 12,
     "font.family": _FONT,
     "axes.titlesize": 13,
@@ -67,7 +67,7 @@ def draw_picture(result: Experiment) -> "Figure":
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     experiment = find_experiment(result.name)
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         figure = Figure(figsize=experiment.SIZE, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12, wspace=0.03))
         figure.suptitle(result.title, x=0.01, ha="left")
         experiment.draw(result, figure)
@@ -84,7 +84,7 @@ def save_picture(result: Experiment, path: Path) -> None:
     if kind == "svg":
         metadata = {"Date": None, "Creator": "clearhead", "Title": result.title, "Description": result.finding}
     content = BytesIO()
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         draw_picture(result).savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
     picture = content.getvalue()
     write_file(path, follow_dark_mode(picture.decode("utf-8")).encode("utf-8") if kind == "svg" else picture)
