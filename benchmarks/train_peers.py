@@ -179,11 +179,16 @@ def clearhead_points(run: Path, start: float) -> tuple[list[Point], float]:
     """Return the points of a run of clearhead, and the share of its steady time in which it waited for data."""
     path = run / "metrics.jsonl"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    lines = [line for line in map(json.loads, text.splitlines()) if "tokens_per_second" in line]
+    all_lines = [json.loads(line) for line in text.splitlines()]
+    lines = [line for line in all_lines if "tokens_per_second" in line]
     if len(lines) < 3:
         return [], 0.0
     interval_tokens = [0.0]  # tokens in each interval; the first has as many tokens per update as the others
-    interval_tokens += [line["tokens_per_second"] * (line["time"] - before["time"]) for before, line in pairwise(lines)]
+    interval_tokens += [  # a speed does not count the time of a validation, which has its own line
+        line["tokens_per_second"] * (line["time"] - before["time"])
+        for before, line in pairwise(all_lines)
+        if "tokens_per_second" in line
+    ]
     updates = lines[-1]["step"] - lines[0]["step"]
     interval_tokens[0] = lines[0]["step"] * sum(interval_tokens) / updates
     sums = np.cumsum(interval_tokens).tolist()

@@ -32,13 +32,13 @@ def test_the_points_of_clearhead_are_its_validations_with_the_tokens_until_then(
         {"step": 10, "time": 110.0, "tokens_per_second": 100.0, "waiting": 0.0},
         {"step": 20, "time": 120.0, "tokens_per_second": 100.0, "waiting": 0.0},
         {"step": 20, "time": 123.0, "valid/loss": 3.0, "valid/bleu": 5.0},
-        {"step": 30, "time": 130.0, "tokens_per_second": 100.0, "waiting": 0.0},
-        {"step": 30, "time": 134.0, "valid/loss": 2.0, "valid/bleu": 9.0},
+        {"step": 30, "time": 133.0, "tokens_per_second": 100.0, "waiting": 0.0},
+        {"step": 30, "time": 137.0, "valid/loss": 2.0, "valid/bleu": 9.0},
     ]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert curve.clearhead_curve(tmp_path, 100.0) == [
         curve.CurvePoint(23.0, 20, 2000.0, 5.0),
-        curve.CurvePoint(34.0, 30, 3000.0, 9.0),
+        curve.CurvePoint(37.0, 30, 3000.0, 9.0),
     ]
     assert curve.clearhead_curve(tmp_path / "missing", 100.0) == []
 

@@ -45,9 +45,9 @@ def test_the_first_interval_of_clearhead_has_as_many_tokens_per_update_as_the_ot
         },  # with compilation, and time that started before
         {"step": 4, "time": 109.0, "tokens_per_second": 300.0, "waiting": 0.01},
         {"step": 4, "time": 109.5, "valid/bleu": 3.0},
-        {"step": 6, "time": 113.0, "tokens_per_second": 150.0, "waiting": 0.03},
+        {"step": 6, "time": 113.5, "tokens_per_second": 150.0, "waiting": 0.03},  # 4 s after the validation
     ]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     points, waiting = peers.clearhead_points(tmp_path, 100.0)
-    assert points == [peers.Point(7.0, 600.0), peers.Point(9.0, 1200.0), peers.Point(13.0, 1800.0)]
+    assert points == [peers.Point(7.0, 600.0), peers.Point(9.0, 1200.0), peers.Point(13.5, 1800.0)]
     assert waiting == pytest.approx(0.02)
