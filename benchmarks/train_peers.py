@@ -222,6 +222,12 @@ def write_pairs(path: Path, source: Sequence[Sequence[int]], target: Sequence[Se
     np.savez(path, allow_pickle=False, **arrays)
 
 
+def write_sources(path: Path, lines: Sequence[str], vocabularies: Vocabularies) -> None:
+    """Write the ids of sentences that MarianMT will translate."""
+    rows = [[*row, vocabularies.source.eos] for row in vocabularies.source.encode(lines)]
+    write_pairs(path, rows, rows)
+
+
 def trainer_arguments(output: Path, options: argparse.Namespace, log_every: int, num_workers: int) -> dict[str, Any]:
     """Return the settings of every run of Seq2SeqTrainer: train until the time is over, save nothing, log."""
     is_gpu = options.device == "cuda"

@@ -22,8 +22,8 @@ clearhead learns it within its time, the others get it ready-made.
   because all of these warm up over 4,000 updates: a rate of 1e-3 after 200 updates, 2,048 tokens, dropout 0.1.
 - transformers-matched: the sizes and the recipe of clearhead's config (rate, warm-up, tokens per batch, dropout, label
   smoothing, AdamW, clipping), a cosine schedule that ends when the time is over, a fused optimiser, batches grouped by
-  length and four loader processes. It is not compiled, because its batches have many shapes. --peer-rate and
-  --peer-warm-up change these two.
+  length and four loader processes. It is not compiled, because its batches have many
+  shapes. MarianMT has post-norm, for which such a rate can be too high: --peer-rate and --peer-warm-up change it.
 - transformers-pre-norm: the same with the model of Pegasus, which has pre-norm, as clearhead's does.
 
 With `--curve-every 60` the systems of Transformers also translate the validation sentences greedily every 60 seconds,
@@ -72,6 +72,7 @@ from train_peers import (
     trainer_arguments,
     write_joey_vocabulary,
     write_pairs,
+    write_sources,
 )
 
 SYSTEMS = (
@@ -239,7 +240,7 @@ def scratch_recipe(task: Task, *, is_brief: bool = False) -> dict[str, Any]:
     return {"model": marian_settings(config), "arguments": arguments, "is_grouped": True}
 
 
-def matched_recipe(task: Task, architecture: str = "marian") -> dict[str, Any]:
+def matched_recipe(task: Task) -> dict[str, Any]:
     """Return the sizes and the recipe of clearhead's config, with the fastest settings of the trainer."""
     options, config = task.options, task.config
     training, name = config.training, options.preset or config.preset
@@ -248,7 +249,7 @@ def matched_recipe(task: Task, architecture: str = "marian") -> dict[str, Any]:
     sizes = preset(name, source_vocabulary=task.corpus.vocabularies.source.size, **config.model)
     is_gpu = options.device == "cuda"
     arguments: dict[str, Any] = {
-        "learning_rate": options.peer_rate or training.rate, "weight_decay": training.weight_decay,
+        "learning_rate": training.rate, "weight_decay": training.weight_decay,
         "adam_beta1": training.betas[0], "adam_beta2": training.betas[1], "adam_epsilon": training.epsilon,
         "max_grad_norm": training.clip or 0.0, "label_smoothing_factor": training.label_smoothing,
         "per_device_train_batch_size": round(training.batch_tokens * training.accumulate / task.corpus.mean_target),
@@ -258,18 +259,32 @@ def matched_recipe(task: Task, architecture: str = "marian") -> dict[str, Any]:
     if is_gpu:
         arguments |= {"dataloader_num_workers": NUM_WORKERS, "dataloader_persistent_workers": True,
                       "dataloader_prefetch_factor": 4}  # fmt: skip
-    warm_up = training.warm_up if options.peer_warm_up is None else options.peer_warm_up
     return {
-        "model": marian_settings(sizes), "architecture": architecture, "arguments": arguments, "is_grouped": False,
-        "clock_warm_up": warm_up,
+        "model": marian_settings(sizes), "arguments": arguments, "is_grouped": False, "clock_warm_up": training.warm_up,
     }  # fmt: skip
+
+
+def run_matched(task: Task) -> Trained:
+    """Train MarianMT with the recipe of clearhead, and the rate and warm-up of the options."""
+    options, recipe = task.options, matched_recipe(task)
+    if options.peer_rate is not None:
+        recipe["arguments"]["learning_rate"] = options.peer_rate
+    if options.peer_warm_up is not None:
+        recipe["clock_warm_up"] = options.peer_warm_up
+    return run_transformers(task, "transformers-matched", recipe)
+
+
+def run_pre_norm(task: Task) -> Trained:
+    """Train the model of Pegasus with the recipe of clearhead."""
+    return run_transformers(task, "transformers-pre-norm", {**matched_recipe(task), "architecture": "pegasus"})
 
 
 def run_transformers(task: Task, name: str, recipe: dict[str, Any]) -> Trained:
     """Train MarianMT with Seq2SeqTrainer, and translate with the last weights."""
     options, folder, vocabularies = task.options, task.folder, task.corpus.vocabularies
     write_pairs(folder / "pairs.npz", task.corpus.source, task.corpus.target)
-    write_sources(task, (folder / "test.source").read_text(encoding="utf-8").splitlines(), folder / "test.npz")
+    test_lines = (folder / "test.source").read_text(encoding="utf-8").splitlines()
+    write_sources(folder / "test.npz", test_lines, vocabularies)
     is_gpu = options.device == "cuda"
     points, ids, output = folder / f"{name}.jsonl", folder / f"{name}.json", folder / f"{name}.txt"
     settings = {
@@ -282,7 +297,7 @@ def run_transformers(task: Task, name: str, recipe: dict[str, Any]) -> Trained:
     }  # fmt: skip
     curve = folder / f"{name}.curve.jsonl"
     if options.curve_every is not None:
-        write_sources(task, task.lines("valid.source"), folder / "valid.npz")
+        write_sources(folder / "valid.npz", task.lines("valid.source"), vocabularies)
         settings["curve"] = {
             "source": str(folder / "valid.npz"), "output": str(curve), "beam": 1, "batch": 256,
             "every": options.curve_every,
@@ -294,13 +309,6 @@ def run_transformers(task: Task, name: str, recipe: dict[str, Any]) -> Trained:
     output.write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
     scored = peer_curve(curve, ended.start, vocabularies, task.lines("valid.target"))
     return Trained(ended, marian_points(points, ended.start), output, scored)
-
-
-def write_sources(task: Task, lines: list[str], path: Path) -> None:
-    """Write the ids of sentences that MarianMT will translate."""
-    tokeniser = task.corpus.vocabularies.source
-    rows = [[*row, tokeniser.eos] for row in tokeniser.encode(lines)]
-    write_pairs(path, rows, rows)
 
 
 def finish(command: list[str], environment: Mapping[str, str], name: str) -> None:
@@ -365,10 +373,8 @@ def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Task], Traine
         "transformers-brief": lambda task: run_transformers(
             task, "transformers-brief", scratch_recipe(task, is_brief=True)
         ),
-        "transformers-matched": lambda task: run_transformers(task, "transformers-matched", matched_recipe(task)),
-        "transformers-pre-norm": lambda task: run_transformers(
-            task, "transformers-pre-norm", matched_recipe(task, "pegasus")
-        ),
+        "transformers-matched": run_matched,
+        "transformers-pre-norm": run_pre_norm,
     }
     return available_systems(runs, options)
 
@@ -386,8 +392,8 @@ def options_parser() -> argparse.ArgumentParser:
     parser.add_argument("--config", type=Path, default=CONFIGS / "multi30k-en-de.yaml", help="config of clearhead")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="as in clearhead train")
     parser.add_argument("--short-steps", type=int, default=None, help="updates of clearhead-short")
-    parser.add_argument("--peer-rate", type=float, default=None, help="rate of transformers-matched and -pre-norm")
-    parser.add_argument("--peer-warm-up", type=int, default=None, help="warm-up of transformers-matched and -pre-norm")
+    parser.add_argument("--peer-rate", type=float, default=None, help="rate of transformers-matched")
+    parser.add_argument("--peer-warm-up", type=int, default=None, help="warm-up of transformers-matched")
     parser.add_argument("--curve-every", type=float, default=None, help="seconds between two points of the curve")
     parser.add_argument("--preset", default=None, help="the same sizes for every system, instead of its own")
     add_peer_options(parser, SYSTEMS, DEFAULTS)
