@@ -44,8 +44,11 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"torch", "numpy", "pydantic", "ctranslate2"},
     ),
     "explain": (
-        {"training", "decoding", "formats", "model", "evaluation", "data", "text", "check", "worksheet", "steps"},
-        {"torch", "numpy", "pydantic"},
+        {
+            *("training", "decoding", "formats", "model", "evaluation", "data", "text", "check", "worksheet", "steps"),
+            "experiments",  # the colours and the style of pictures
+        },
+        {"torch", "numpy", "pydantic", "matplotlib"},
     ),
     "evaluation": ({"text"}, {"sacrebleu", "numpy"}),
     "experiments": ({"worksheet", "steps"}, {"numpy", "matplotlib"}),

@@ -26,6 +26,7 @@ from clearhead.files.manifest import MANIFEST, verify_if_listed
 from clearhead.files.writing import bytes_writer, replace_file, write_together
 from clearhead.training.config import RunConfig, load_run_config
 from clearhead.training.environment import describe_environment
+from clearhead.training.metrics import metrics_line, metrics_lines
 from clearhead.training.outcome import WORDS, Outcome
 
 CONFIG, ENVIRONMENT, DATA, METRICS = "config.yaml", "environment.json", "data.json", "metrics.jsonl"
@@ -273,15 +274,14 @@ class RunFolder:
         if not self.metrics.is_file() and not self.metrics.is_symlink():  # a link would be followed on adding a line
             return 0
         *complete, _ = self._metrics_text().split("\n")
-        num_damaged = sum(_metrics_line(line) is None for line in complete)
+        num_damaged = sum(metrics_line(line) is None for line in complete)
         lines = [line for line in self.read_metrics() if line["step"] <= step]
         self.write(METRICS, "".join(json.dumps(line) + "\n" for line in lines).encode())
         return num_damaged
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Return the complete lines of metrics.jsonl."""
-        lines = map(_metrics_line, self._metrics_text().split("\n"))
-        return [line for line in lines if line is not None]
+        return metrics_lines(self._metrics_text())
 
     def _metrics_text(self) -> str:
         return self.metrics.read_text(encoding="utf-8", errors="replace") if self.metrics.is_file() else ""
@@ -343,15 +343,6 @@ class RunFolder:
             raise RunError(
                 f"{shown} does not contain a JSON object, {{…}}. Remove it, or restore it from a copy."
             ) from None
-
-
-def _metrics_line(line: str) -> dict[str, Any] | None:
-    """Return the content of a line of metrics.jsonl, or None if it is damaged or incomplete."""
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) and isinstance(data.get("step"), int) else None
 
 
 def _state(outcome: Outcome | None) -> str:

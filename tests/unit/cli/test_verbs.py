@@ -11,12 +11,13 @@ from clearhead.cli.evaluate import evaluate
 from clearhead.cli.experiment import experiment
 from clearhead.cli.main import app
 from clearhead.cli.models import models
+from clearhead.cli.plot import plot
 from clearhead.cli.score import score
 from clearhead.cli.solve import solve
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
 
-VERBS = (check, evaluate, experiment, models, score, solve, train, translate)
+VERBS = (check, evaluate, experiment, models, plot, score, solve, train, translate)
 
 
 def test_the_app_has_these_verbs() -> None:
