@@ -24,7 +24,7 @@ from types import ModuleType
 import clearhead.training.progress as progress
 progress.find_spec = lambda name: None
 loop = ModuleType("clearhead.training.loop")
-def slow(*arguments):
+def slow(*arguments, **options):
     print("begun", file=sys.stderr, flush=True)
     time.sleep(60)
 loop.train = slow

@@ -10,7 +10,7 @@ import yaml
 from safetensors.torch import load_file
 
 from clearhead.data.phrasebook import pairs
-from clearhead.training import plan, progress
+from clearhead.training import plan, plan_divide, progress
 from tests.command import run
 
 SMALL = ("--set", "model.d_model=24", "--set", "model.d_ff=29", "--set", "training.device=cpu")
@@ -41,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_plan_is_printed_with_a_reason_for_each_choice(folder: Path) -> None:
     log = (folder / "stderr.txt").read_text()
     assert "1,000 pairs: 800 for training, 100 for validation, 100 for the test.\n" in log
+    assert [log.count(text) for text in ("train: 800 pairs", "valid: 100 pairs", "Learning the")] == [1, 1, 1]
     for name in ("vocabulary", "model", "batch", "regularisation", "length", "rate", "schedule", "average"):
         assert f"\n{name} " in log
     assert "\nvocabulary      2,000 pieces  " in log
@@ -89,7 +90,7 @@ def test_an_interrupted_plan_is_started_again(tmp_path: Path, monkeypatch: pytes
         raise KeyboardInterrupt
 
     write_text(tmp_path, 300)
-    monkeypatch.setattr(plan, "hold_out", interrupt)
+    monkeypatch.setattr(plan_divide, "hold_out", interrupt)
     done = run("train", "train.en", "train.es", "--minutes", "0.05", *SMALL, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "clearhead: interrupted before the plan was complete. Start the same command again.\n"

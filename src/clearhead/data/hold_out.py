@@ -67,9 +67,10 @@ def group_pairs(pairs: Sequence[TextPair]) -> list[int]:
     first_uses: tuple[dict[str, int], dict[str, int]] = ({}, {})
     for index, pair in enumerate(pairs):
         for sentence, uses in zip(pair, first_uses, strict=True):
-            earlier = _root(parents, uses.setdefault(_plain(sentence), index))
-            own = _root(parents, index)
-            parents[max(earlier, own)] = min(earlier, own)
+            first = uses.setdefault(_plain(sentence), index)
+            if first != index:
+                earlier, own = _root(parents, first), _root(parents, index)
+                parents[max(earlier, own)] = min(earlier, own)
     return [_root(parents, index) for index in range(len(pairs))]
 
 
@@ -82,4 +83,6 @@ def _root(parents: list[int], index: int) -> int:
 
 
 def _plain(sentence: str) -> str:
-    return " ".join(sentence.casefold().split())
+    text = sentence.casefold()
+    # most text has only single spaces already, and needs no split
+    return text.strip(" ") if text.isprintable() and "  " not in text else " ".join(text.split())

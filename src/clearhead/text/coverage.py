@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from clearhead.text.tokeniser import Tokeniser, split_tag
+
+_NUM_CODES = 0x110000  # of Unicode
+_FEW = 16  # characters
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,20 @@ class Coverage:
 
 def _percent(number: int, total: int) -> str:
     return f"{100 * number / max(1, total):.2g} %"
+
+
+def _characters(text: str) -> set[str]:
+    """Return the different characters of a text; much faster than set(text) for a long one."""
+    is_used = np.zeros(_NUM_CODES, dtype=bool)
+    is_used[np.frombuffer(text.encode("utf-32-le"), dtype="<u4")] = True
+    return set(map(chr, np.flatnonzero(is_used).tolist()))
+
+
+def _has_any(text: str, characters: set[str]) -> bool:
+    """Return whether a text has any of some characters; for a few of them, a search for each is ten times faster."""
+    if len(characters) > _FEW:
+        return not characters.isdisjoint(text)
+    return any(character in text for character in characters)
 
 
 class CoverageCounter:
@@ -54,7 +73,7 @@ class CoverageCounter:
             texts = [split_tag(text)[1] for text in texts]
         joined = "".join(texts)
         self._total += len(joined) - joined.count(" ")
-        num_missing = self._num_missing(texts, set(joined), side)
+        num_missing = self._num_missing(texts, _characters(joined), side)
         if tokeniser.has_bytes:
             self._spelled += num_missing
         else:
@@ -67,5 +86,5 @@ class CoverageCounter:
         missing = characters - with_piece
         if not missing:
             return 0
-        affected = [tokeniser.normalised(text) for text in texts if not missing.isdisjoint(text)]
+        affected = [tokeniser.normalised(text) for text in texts if _has_any(text, missing)]
         return sum(not tokeniser.has_piece(character) for text in affected for character in text if character != " ")

@@ -37,7 +37,7 @@ def launch(config: RunConfig, path: str | Path, *, resume: bool = False, console
     if resume and RunFolder(path).holds_a_run:
         config = keep_defaults(config, RunFolder(path).read_config())
     with _open(config, path, resume) as folder, Reporter(folder.metrics, folder.curves, console) as reporter:
-        return _train(config, folder, reporter, resume)
+        return _train(config, folder, reporter, resume=resume)
 
 
 def launch_planned(request: "PlanRequest", path: str | Path, *, console: Console | None = None) -> Outcome:
@@ -54,13 +54,15 @@ def launch_planned(request: "PlanRequest", path: str | Path, *, console: Console
         folder.begin(plan.config)
         for line in plan_table(plan).splitlines():
             reporter.message(line)
-        return _train(plan.config, folder, reporter, resume=False)
+        return _train(plan.config, folder, reporter, is_planned=True)
 
 
-def _train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool) -> Outcome:
+def _train(
+    config: RunConfig, folder: RunFolder, reporter: Reporter, *, resume: bool = False, is_planned: bool = False
+) -> Outcome:
     from clearhead.training.loop import train
 
-    outcome = train(config, folder, reporter, resume)
+    outcome = train(config, folder, reporter, resume, is_planned=is_planned)
     config = folder.read_config()  # with the defaults that depend on the text
     if config.data.test is not None and outcome.stopped != "interrupted":
         from clearhead.training.final_test import run_test

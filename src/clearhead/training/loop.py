@@ -23,6 +23,7 @@ from clearhead.model import TrainableModel, build_model
 from clearhead.model.device import choose_device, choose_kernels
 from clearhead.text.statistics import TextStatistics
 from clearhead.training.average import average_in
+from clearhead.training.collection import collection_paused
 from clearhead.training.config import RunConfig
 from clearhead.training.divergence import DivergenceError, describe_fault, save_fault
 from clearhead.training.feed import BatchPrefetcher, sharing, to_batch
@@ -53,13 +54,18 @@ _MAX_ROLL_BACKS = 5
 _LEAST_AHEAD, _TOKENS_AHEAD = 16, 1_000_000  # prefetched batches: enough while the next block of data is laid out
 
 
-def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool) -> Outcome:
-    """Train the model of a config in a run folder, from the start or from the last checkpoint."""
+def train(
+    config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool, *, is_planned: bool = False
+) -> Outcome:
+    """Train the model of a config in a run folder, from the start or from the last checkpoint.
+
+    With `is_planned`, the config is a plan that was made in this folder just before.
+    """
     torch.manual_seed(config.training.seed)
     device = choose_device(config.training.device)
     try:
-        with warming_up(device):
-            prepared = prepare(config, folder, reporter)
+        with warming_up(device), collection_paused():
+            prepared = prepare(config, folder, reporter, is_planned=is_planned)
         if prepared.config != config:
             folder.write_config(prepared.config)
         run = _Run(prepared.config, folder, reporter, prepared, device)

@@ -7,43 +7,47 @@ nothing. Its reasons are kept with it.
 import math
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from clearhead.data.batches import TokenBatch
 from clearhead.data.config import CorpusConfig
-from clearhead.data.hold_out import hold_out
 from clearhead.errors import ConfigError, Mistake
 from clearhead.model.device import choose_device
+from clearhead.training.collection import collection_paused
 from clearhead.training.config import RunConfig, check_run_config
 from clearhead.training.config_file import change
-from clearhead.training.plan_input import read_pairs
+from clearhead.training.plan_divide import DividedText, corpora_of, divide_text
 from clearhead.training.plan_measure import Speed, measure, sample_batches
 from clearhead.training.plan_rule import (
+    FIRST_SIZE,
     SIZES,
     Choice,
     Recipe,
     Situation,
     Size,
     choose_recipe,
+    choose_sample,
     choose_schedule,
     choose_updates,
     choose_vocabulary,
     first_batch,
     is_worthwhile,
+    possible_sizes,
 )
-from clearhead.training.plan_text import text_warnings
-from clearhead.training.prepare import Prepared, make_model, prepare
+from clearhead.training.prepare import Prepared, learn_vocabularies, make_model, prepare
 from clearhead.training.progress import Reporter
-from clearhead.training.run import TEXTS, RunFolder
+from clearhead.training.run import RunFolder
 from clearhead.training.timeline import duration
 from clearhead.training.warm_up import warming_up
 
 _MEASURED = 1.0  # seconds for a size, if the time allows; twice as many for the chosen one
-_MEASURED_SHARE = 0.01  # of the time, at most
+_MEASURED_SHARE = {"cpu": 0.01, "cuda": 0.004}  # of the time, at most
 # Seconds before the first update and for validations, in addition to a share of the time.
-_OVERHEAD = {"cpu": (3.0, 0.08), "cuda": (10.0, 0.02)}
+_OVERHEAD = {"cpu": (3.0, 0.08), "cuda": (7.0, 0.02)}
 _MAX_OVERHEAD = 0.4  # of the time
 _VALID_SENTENCES = {"cpu": 300, "cuda": 1000}
 _FEW_UPDATES = 300
@@ -122,28 +126,62 @@ def make_plan(request: PlanRequest, folder: RunFolder, reporter: Reporter) -> Ru
     settings["training"] = {"steps": 1}
     config = _config(settings, request)
     device = choose_device(config.training.device)
-    warnings = _divide_text(config, settings, folder, reporter)
-    vocabulary = choose_vocabulary(_num_lines(folder, "train"), device.type)
-    valid = Choice(
-        "validation",
-        f"{min(_num_lines(folder, 'valid'), _VALID_SENTENCES[device.type]):,} sentences",
-        "held out, as is the test part; they share no sentence with the training text",
-        {
-            "validation.max_sentences": _VALID_SENTENCES[device.type],
-            "validation.metric": "chrf" if _num_lines(folder, "train") < _CHRF_BELOW else "bleu",
-        },
-    )
-    _set(settings, vocabulary, valid)
-    with warming_up(device):
+    with collection_paused():
+        text = divide_text(config, 60 * request.minutes, device.type)
+    reporter.message(str(text))
+    vocabulary, valid = _vocabulary_choices(text, config, request, device), _validation_choice(text, device)
+    _set(settings, *vocabulary, valid)
+    with warming_up(device), collection_paused():
+        _write_and_learn(text, _config(settings, request), folder, reporter)
+        # duplicates were removed when the text was divided
+        settings["data"] |= {**corpora_of(text.files(folder)), "deduplicate": False}
         prepared = prepare(_config(settings, request), folder, reporter)
     planner = _Planner(request, settings, folder, prepared, device)
     size = planner.choose_size()
     recipe, situation, speed = planner.choose_recipe(size)
     schedule = planner.choose_schedule(recipe, situation, speed)
     config = _config(settings, request)
-    choices = tuple(_as_changed(choice, config) for choice in (vocabulary, *recipe.choices, *schedule, valid))
-    plan = RunPlan(config, choices, speed, situation, tuple(warnings))
-    return replace(plan, warnings=(*warnings, *_time_warnings(plan)))
+    choices = tuple(_as_changed(choice, config) for choice in (*vocabulary, *recipe.choices, *schedule, valid))
+    plan = RunPlan(config, choices, speed, situation, text.warnings)
+    return replace(plan, warnings=(*text.warnings, *_time_warnings(plan, text)))
+
+
+def _vocabulary_choices(
+    text: DividedText, config: RunConfig, request: PlanRequest, device: torch.device
+) -> tuple[Choice, ...]:
+    """Choose the text that is used, the number of pieces, and from how many sentences they are learned."""
+    choices = [choose_vocabulary(len(text.split.train), device.type)]
+    if text.is_sample:
+        reason = "a random sample: more cannot be prepared and read in the time"
+        choices.insert(0, Choice("text", f"{len(text.pairs):,} of {text.num_read:,} pairs", reason, {}))
+    most = config.text.max_sentences
+    sample = choose_sample(len(text.split.train), text.characters_per_sentence, 60 * request.minutes, most)
+    return tuple(choices) if sample is None else (*choices, sample)
+
+
+def _validation_choice(text: DividedText, device: torch.device) -> Choice:
+    most = _VALID_SENTENCES[device.type]
+    return Choice(
+        "validation",
+        f"{min(len(text.split.valid), most):,} sentences",
+        "held out, as is the test part; they share no sentence with the training text",
+        {
+            "validation.max_sentences": most,
+            "validation.metric": "chrf" if len(text.split.train) < _CHRF_BELOW else "bleu",
+        },
+    )
+
+
+def _write_and_learn(text: DividedText, config: RunConfig, folder: RunFolder, reporter: Reporter) -> None:
+    """Write the divided text to files while the vocabulary is learned, which needs no interpreter for most of its time.
+
+    The pairs in memory are those that would be read from the files, so the vocabulary is the same.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(text.write, folder)
+        if config.text.tokeniser is None and config.training.init_from is None:
+            learn_vocabularies(config, text.train, folder, reporter)
+        writing.result()
 
 
 class _Planner:
@@ -159,22 +197,42 @@ class _Planner:
     ) -> None:
         self._request, self._settings, self._folder = request, settings, folder
         self._prepared, self._device = prepared, device
-        self._seconds = min(_MEASURED, _MEASURED_SHARE * 60 * request.minutes)
+        self._seconds = min(_MEASURED, _MEASURED_SHARE[device.type] * 60 * request.minutes)
+        self._batches: dict[int, list[TokenBatch]] = {}  # by batch size
 
     def choose_size(self) -> tuple[Size, Speed]:
-        """Measure sizes from the smallest on, and return the last one that can be trained enough."""
-        batch_tokens = first_batch(self._situation())
-        chosen: tuple[Size, Speed] | None = None
-        is_fixed = any(text.startswith("model.d_model") for text in self._request.changes)
-        for size in SIZES[:1] if is_fixed else SIZES:
-            changes = {f"model.{name}": getattr(size, name) for name in Size.__dataclass_fields__}
-            _set(self._settings, Choice("", "", "", {**changes, "training.batch_tokens": batch_tokens}))
-            speed = self._measure(self._seconds)
-            if chosen is not None and not is_worthwhile(size, self._situation(), speed.tokens_per_second):
+        """Measure some sizes, and return the largest one that can be trained enough."""
+        if self._is_changed("model.d_model"):
+            return SIZES[0], self._measure_size(SIZES[0])
+        sizes = possible_sizes(len(self._prepared.train))
+        first = index = FIRST_SIZE[self._device.type]
+        speed = self._measure_size(sizes[index])
+        while index > 0 and not self._is_worthwhile(sizes[index], speed):
+            index -= 1
+            speed = self._measure_size(sizes[index])
+        if index < first:
+            return sizes[index], speed
+        for size in sizes[index + 1 :]:
+            if not self._is_worthwhile(size, speed):  # even if it were as fast as the smaller one
                 break
-            chosen = size, speed
-        assert chosen is not None
-        return chosen
+            larger = self._measure_size(size)
+            if not self._is_worthwhile(size, larger):
+                break
+            index, speed = index + 1, larger
+        return sizes[index], speed
+
+    def _is_worthwhile(self, size: Size, speed: Speed) -> bool:
+        return is_worthwhile(size, self._situation(), speed.tokens_per_second)
+
+    def _measure_size(self, size: Size) -> Speed:
+        changes = {f"model.{name}": getattr(size, name) for name in Size.__dataclass_fields__}
+        batch_tokens = first_batch(self._situation())
+        _set(self._settings, Choice("", "", "", {**changes, "training.batch_tokens": batch_tokens}))
+        return self._measure(self._seconds)
+
+    def _is_changed(self, path: str) -> bool:
+        """Whether the user has set a setting."""
+        return any(text.partition("=")[0].strip() == path for text in self._request.changes)
 
     def choose_recipe(self, chosen: tuple[Size, Speed]) -> tuple[Recipe, Situation, Speed]:
         """Choose batches and regularisation, and measure the speed of the resulting updates."""
@@ -189,9 +247,11 @@ class _Planner:
 
     def choose_schedule(self, recipe: Recipe, situation: Situation, speed: Speed) -> tuple[Choice, ...]:
         """Choose the number of updates, and all that follows from it."""
-        has_r_drop = _config(self._settings, self._request).training.r_drop > 0
-        most_passes = recipe.most_passes if has_r_drop else math.inf
+        training = _config(self._settings, self._request).training
+        most_passes = recipe.most_passes if training.r_drop > 0 else math.inf
         updates = choose_updates(most_passes, situation, speed.seconds_per_update, speed.tokens_per_update)
+        if training.steps is not None and self._is_changed("training.steps"):
+            updates = training.steps
         passes = updates * speed.tokens_per_update / situation.target_tokens
         choices = choose_schedule(recipe, updates, passes)
         every = -(-updates // 8) if updates >= _FEW_UPDATES else updates
@@ -213,46 +273,27 @@ class _Planner:
 
     def _measure(self, seconds: float) -> Speed:
         config = _config(self._settings, self._request)
-        batches = sample_batches(self._prepared.train, self._prepared.vocabularies, config.training.tokens_per_batch)
-        model = make_model(config, self._prepared.vocabularies, self._folder)
-        return measure(model, batches, config, self._device, seconds)
+        size, vocabularies = config.training.tokens_per_batch, self._prepared.vocabularies
+        if size not in self._batches:
+            self._batches[size] = sample_batches(self._prepared.train, vocabularies, size)
+        model = make_model(config, vocabularies, self._folder)
+        return measure(model, self._batches[size], config, self._device, seconds)
 
 
-def _divide_text(config: RunConfig, settings: dict[str, Any], folder: RunFolder, reporter: Reporter) -> Sequence[str]:
-    """Read the pairs, write the training, validation and test parts to files, and return warnings about the text."""
-    pairs = read_pairs(config.data.train[0], config.data)
-    split = hold_out(pairs, config.training.seed)
-    for name in ("train", "valid", "test"):
-        indices = getattr(split, name)
-        for side, ending in enumerate(("source", "target")):
-            text = "".join(f"{pairs[index][side]}\n" for index in indices)
-            folder.write(f"{TEXTS}/{name}.{ending}", text.encode())
-        place = (folder.path / TEXTS / name).as_posix()
-        corpus = {"source": f"{place}.source", "target": f"{place}.target"}
-        settings["data"][name] = [corpus] if name == "train" else corpus
-    reporter.message(
-        f"{len(pairs):,} pairs: {len(split.train):,} for training, {len(split.valid):,} for validation, "
-        f"{len(split.test):,} for the test."
-    )
-    return list(text_warnings(pairs))
-
-
-def _time_warnings(plan: RunPlan) -> Sequence[str]:
+def _time_warnings(plan: RunPlan, text: DividedText) -> Sequence[str]:
     warnings = []
     if plan.passes < 1:
+        share = 100 * plan.passes * len(text.pairs) / text.num_read
         warnings.append(
-            f"The time is too short for this text: the model will read only {100 * plan.passes:.0f} % of it. One epoch "
-            f"takes {duration(60 * plan.minutes_per_pass)} on this device; allow the time of three or more."
+            f"The time is too short for this text: the model will read only {share:.2g} % of it. One epoch "
+            f"{'of the sample ' if text.is_sample else ''}takes {duration(60 * plan.minutes_per_pass)} on this device; "
+            "allow the time of three or more."
         )
     elif plan.config.training.steps is not None and plan.config.training.steps < _FEW_UPDATES:
         warnings.append(
             f"The time is too short: {plan.config.training.steps:,} updates are hardly enough to learn common words."
         )
     return warnings
-
-
-def _num_lines(folder: RunFolder, name: str) -> int:
-    return (folder.path / TEXTS / f"{name}.source").read_bytes().count(b"\n")
 
 
 def _as_changed(choice: Choice, config: RunConfig) -> Choice:

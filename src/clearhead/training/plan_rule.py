@@ -10,8 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # Pairs (below this number) -> pieces of the vocabulary.
-_VOCABULARIES = ((6_000, 2_000), (20_000, 4_000), (200_000, 10_000), (math.inf, 16_000))
-_CPU_VOCABULARY = 6_000  # the output layer takes a third of an update on a CPU
+_VOCABULARIES = {
+    "cpu": ((3_000, 2_000), (20_000, 4_000), (math.inf, 6_000)),  # the output layer takes a third of an update
+    "cuda": ((6_000, 2_000), (20_000, 4_000), (200_000, 10_000), (math.inf, 16_000)),
+}
+# Characters from which pieces are learned, per second of the run: 5 % of the time, at 800,000 characters per second.
+_LEARNED, _MIN_LEARNED = 40_000, 10_000  # the minimum is in sentences
+# Characters of text, on both sides, that can be prepared and read at least once, per second of the run.
+_USABLE = {"cpu": 160_000, "cuda": 1_200_000}
+_MIN_PAIRS = 5_000
 _WIDEST = ((60_000, 256), (math.inf, 512))  # pairs (below this number) -> largest width
 _TOKENS_PER_WEIGHT = 4.0  # a larger model would not be trained enough
 _FEW_PASSES, _ENOUGH_PASSES = 20.0, 60.0  # over the text; R-Drop makes a pass cost twice as much
@@ -47,6 +54,10 @@ class Size:
 
 
 SIZES = (Size(2, 2, 128, 512, 4), Size(4, 4, 128, 256, 4), Size(6, 3, 256, 1024, 4), Size(6, 3, 512, 2048, 8))
+FIRST_SIZE = {
+    "cpu": 0,
+    "cuda": 2,
+}  # the index of the size that is measured first: on a GPU, small models are not faster
 
 
 @dataclass(frozen=True)
@@ -92,16 +103,40 @@ def _below(table: tuple[tuple[float, int], ...], number: float) -> int:
 
 def choose_vocabulary(num_pairs: int, device: str) -> Choice:
     """Choose the number of pieces by the amount of text."""
-    size = _below(_VOCABULARIES, num_pairs)
+    size = _below(_VOCABULARIES[device], num_pairs)
     reason = f"for {num_pairs:,} pairs; more pieces would be too rare to learn"
-    if device == "cpu" and size > _CPU_VOCABULARY:
-        size, reason = _CPU_VOCABULARY, "small, because the output layer takes a third of the time on a CPU"
+    if size < _below(_VOCABULARIES["cuda"], num_pairs):
+        reason = "small, because the output layer takes a third of the time on a CPU"
     return Choice("vocabulary", f"{size:,} pieces", reason, {"text.vocabulary": size})
+
+
+def usable_pairs(num_pairs: int, num_characters: int, seconds: float, device: str) -> int:
+    """Return how many pairs of a text can be prepared and read in the time: all of them, unless the time is short."""
+    most = int(_USABLE[device] * seconds * num_pairs / max(1, num_characters))
+    return min(num_pairs, max(most, _MIN_PAIRS))
+
+
+def choose_sample(num_pairs: int, characters_per_sentence: float, seconds: float, most: int) -> Choice | None:
+    """Choose from how many sentences the pieces are learned, or None for the default, which is also the maximum."""
+    number = max(_MIN_LEARNED, round(int(_LEARNED * seconds / max(1.0, characters_per_sentence)), -3))
+    if number >= min(2 * num_pairs, most):
+        return None
+    return Choice(
+        "vocabulary text",
+        f"{number:,} sentences",
+        "a random sample: learning the pieces from more would take more than 5 % of the time",
+        {"text.max_sentences": number},
+    )
+
+
+def possible_sizes(num_pairs: int) -> tuple[Size, ...]:
+    """Return the sizes that an amount of text is enough for, from the smallest on."""
+    return tuple(size for size in SIZES if size.d_model <= _below(_WIDEST, num_pairs))
 
 
 def is_worthwhile(size: Size, situation: Situation, tokens_per_second: float) -> bool:
     """Whether a model of this size can be trained enough: it reads enough text for its weights, often enough."""
-    if size.d_model > _below(_WIDEST, situation.num_pairs):
+    if size not in possible_sizes(situation.num_pairs):
         return False
     passes = situation.passes(tokens_per_second)
     if _FEW_PASSES <= passes < _ENOUGH_PASSES and size.d_model > 256:
@@ -119,9 +154,9 @@ def first_batch(situation: Situation) -> int:
 def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) -> Recipe:
     """Choose batch size and regularisation for a size, by the number of passes that the time allows."""
     passes = situation.passes(tokens_per_second)
-    r_drop, dropout, why = _regularisation(situation.num_pairs, passes)
-    cost = 2 if r_drop else 1
     most_passes = _below(_MOST_PASSES, situation.num_pairs)
+    r_drop, dropout, why = _regularisation(situation, passes, most_passes)
+    cost = 2 if r_drop else 1
     total = (min(passes / cost, most_passes) if r_drop else passes) * situation.target_tokens
     smallest, largest = _BATCHES[situation.device]
     batch = choose_batch(total, situation.target_tokens, largest, smallest, _UPDATES[situation.device])
@@ -134,7 +169,7 @@ def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) ->
     batches = Choice(
         "batch",
         f"{batch:,} target tokens",
-        f"gives about {total / batch:,.0f} updates",
+        _why_batch(batch, total, situation),
         {"training.batch_tokens": batch},
     )
     noise = Choice(
@@ -161,12 +196,25 @@ def choose_dropout(num_pairs: int, passes: float) -> float:
     return 0.3 if num_pairs < 60_000 else 0.2
 
 
-def _regularisation(num_pairs: int, passes: float) -> tuple[float, float, str]:
+def _why_batch(batch: int, total: float, situation: Situation) -> str:
+    """Return the reason for a batch size. The number of updates follows later, when their speed is measured."""
+    smallest, largest = _BATCHES[situation.device]
+    if batch in (smallest, largest):
+        return f"the {'largest' if batch == largest else 'smallest'} that this device uses well"
+    if situation.target_tokens / _BATCHES_PER_PASS < total / _UPDATES[situation.device]:
+        return f"about {_BATCHES_PER_PASS} batches or more in each pass over the text"
+    return f"small enough for about {_UPDATES[situation.device]:,} updates or more"
+
+
+def _regularisation(situation: Situation, passes: float, most_passes: float) -> tuple[float, float, str]:
     """Return R-Drop, dropout and the reason."""
+    num_pairs = situation.num_pairs
     if passes < 3:
         return 0.0, 0.0, f"{passes:.1f} passes over the text: nothing is read often enough to be memorised"
     if passes < _FEW_PASSES:
         return 0.0, 0.1, f"{passes:.0f} passes over the text: little risk of overfitting"
+    if situation.device == "cpu" and passes < 2 * most_passes:
+        return 0.0, 0.1, "R-Drop would halve the number of updates, and small models learn slowly with much dropout"
     r_drop, dropout = (5.0, 0.3) if num_pairs < 60_000 else (3.0, 0.2)
     return r_drop, dropout, f"{num_pairs:,} pairs are read many times: much regularisation prevents overfitting"
 

@@ -1,6 +1,6 @@
 """Preparation of a run before its first update: vocabularies, data on disk, and the initial model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,12 +38,16 @@ class Prepared:
     model: TrainableModel
 
 
-def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepared:
-    """Read the data, learn or open the vocabularies, and build the model. Existing results in the folder are reused."""
+def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter, *, is_planned: bool = False) -> Prepared:
+    """Read the data, learn or open the vocabularies, and build the model. Existing results in the folder are reused.
+
+    With `is_planned`, a plan has prepared and reported the data in this folder just before; it is not reported again.
+    """
     vocabularies = _vocabularies(config, folder, reporter)
     stores = folder.path / STORES
     train = build_store(config.data.train, vocabularies, config.data, stores / "train", task=config.task)
-    _report(train, reporter)
+    if not is_planned:
+        _report(train, reporter)
     config = fill_defaults(config, train)
     model = make_model(config, vocabularies, folder)
     _check_lengths(config, model.config)
@@ -53,7 +57,8 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
         corpus = held_out if held_out.built_in else config.data.valid
         unfiltered = _unfiltered(config, model.config)
         valid = build_store([corpus], vocabularies, unfiltered, stores / "valid", task=config.task, use="valid")
-        _report(valid, reporter)
+        if not is_planned:
+            _report(valid, reporter)
     _check_unchanged(folder, train)
     if train.statistics is not None and not (folder.path / FOLDER / STATISTICS).is_file():
         train.statistics.save(folder.path)
@@ -95,11 +100,24 @@ def _vocabularies(config: RunConfig, folder: RunFolder, reporter: Reporter) -> V
         if config.task == "classify":
             vocabularies = replace(vocabularies, labels=_labels(config))
     else:
-        reporter.message(f"Learning the vocabulary ({config.text.kind}) from the training text …")
         texts = read_texts(config.data.train, config.data, config.task)
-        vocabularies = train_vocabularies(texts, config.text, languages, config.training.seed, config.task)
-        for note in vocabularies.notes:
-            reporter.message(note)
+        return learn_vocabularies(config, texts, folder, reporter, languages)
+    vocabularies.save(folder.path)
+    return vocabularies
+
+
+def learn_vocabularies(
+    config: RunConfig,
+    texts: Iterable[tuple[str, str]],
+    folder: RunFolder,
+    reporter: Reporter,
+    languages: Sequence[str] = (),
+) -> Vocabularies:
+    """Learn the vocabularies from pairs of texts, and save them in the run folder, where `prepare` uses them."""
+    reporter.message(f"Learning the vocabulary ({config.text.kind}) from the training text …")
+    vocabularies = train_vocabularies(texts, config.text, languages, config.training.seed, config.task)
+    for note in vocabularies.notes:
+        reporter.message(note)
     vocabularies.save(folder.path)
     return vocabularies
 

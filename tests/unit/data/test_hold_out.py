@@ -40,6 +40,11 @@ def test_pairs_are_connected_over_several_steps() -> None:
     assert group_pairs(pairs) == [0, 0, 0, 0, 4, 0]
 
 
+@pytest.mark.parametrize("other", ["Two words ", "two  words", "two\twords", "two\u00a0words", "\u2003TWO words\r"])
+def test_case_and_spaces_make_no_difference(other: str) -> None:
+    assert group_pairs([("one", "1"), ("two words", "2"), (other, "3"), ("twowords", "4")]) == [0, 1, 1, 3]
+
+
 def test_the_parts_depend_only_on_the_seed() -> None:
     pairs = [(f"s{index}", f"t{index}") for index in range(997)]
     assert hold_out(pairs, 3) == hold_out(pairs, 3)

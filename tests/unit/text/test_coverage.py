@@ -26,3 +26,9 @@ def test_a_vocabulary_of_words_has_unknown_words() -> None:
     coverage = _coverage(TextConfig(kind="word", vocabulary=151), ["the dog sees the mouse"])
     assert coverage == Coverage(5, 1, 0, "words")
     assert str(coverage) == "20 % of the words are unknown to the vocabulary"
+
+
+def test_many_different_characters_without_a_piece_are_counted() -> None:
+    greek = "".join(map(chr, range(0x391, 0x3A2)))  # 17 letters
+    texts = ["the cat", f"the {greek} cat", f"{greek[:3]} the cat", "the cat \U0001f600"]
+    assert _coverage(TextConfig(vocabulary=151), texts) == Coverage(45, 21, 0)

@@ -21,8 +21,11 @@ class FakeLoop:
     stops: list[Stopped] = field(default_factory=lambda: ["steps"])
     calls: list[tuple[int, bool, str]] = field(default_factory=list)
 
-    def train(self, config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool) -> Outcome:
+    def train(
+        self, config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool, *, is_planned: bool = False
+    ) -> Outcome:
         """Write what a loop would write."""
+        assert not is_planned
         stopped = self.stops.pop(0) if len(self.stops) > 1 else self.stops[0]
         self.calls.append((config.training.seed, resume, folder.path.name))
         folder.write_data([CorpusRecord("data.train.0", {"a|b.en": "ab12"}, 1013, 997, {"empty": 16})], {"pieces": 89})

@@ -94,7 +94,7 @@ def test_resuming_a_run_removes_its_earlier_outcome(
     loop.stops = ["minutes"]
     launch(least(), tmp_path / "run", console=quiet())
 
-    def broken(*_: object) -> Outcome:
+    def broken(*_: object, **options: object) -> Outcome:
         raise RuntimeError("out of memory")
 
     monkeypatch.setattr(sys.modules["clearhead.training.loop"], "train", broken)

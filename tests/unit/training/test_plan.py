@@ -1,6 +1,8 @@
 """Plans as objects: what is measured, how a plan is shown and written, and the folder while it is made."""
 
+import time
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -9,14 +11,17 @@ import yaml
 from rich.console import Console
 
 from clearhead.data.config import CorpusConfig
+from clearhead.data.phrasebook import pairs as phrasebook
 from clearhead.errors import RunError
+from clearhead.training import plan as plan_module
+from clearhead.training import plan_rule
 from clearhead.training.config import check_run_config, load_run_config
 from clearhead.training.final_test import run_test
 from clearhead.training.launch import launch
-from clearhead.training.plan import PlanRequest, RunPlan
+from clearhead.training.plan import PlanRequest, RunPlan, make_plan
 from clearhead.training.plan_measure import Speed, measure, sample_batches
 from clearhead.training.plan_report import plan_table, plan_yaml
-from clearhead.training.plan_rule import Choice, Situation
+from clearhead.training.plan_rule import SIZES, Choice, Situation
 from clearhead.training.prepare import prepare
 from clearhead.training.progress import Reporter
 from clearhead.training.run import RunFolder
@@ -73,6 +78,75 @@ def test_the_speed_of_real_updates_is_measured(tmp_path: Path) -> None:
     assert speed.num_parameters == sum(parameter.numel() for parameter in prepared.model.parameters())
     assert speed.tokens_per_second == speed.tokens_per_update / speed.seconds_per_update
     assert any(not torch.equal(before[name], tensor) for name, tensor in prepared.model.state_dict().items())
+
+
+def write_phrasebook(folder: Path, number: int) -> CorpusConfig:
+    for side, name in enumerate(("source", "target")):
+        lines = [pair[side] for pair in islice(phrasebook("train"), number)]
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return CorpusConfig(source=str(folder / "source"), target=str(folder / "target"))
+
+
+def plan_in(folder: Path, request: PlanRequest) -> RunPlan:
+    with RunFolder.create_for_plan(folder / "run") as run_folder:
+        return make_plan(request, run_folder, Reporter(console=Console(file=StringIO())))
+
+
+def test_a_plan_uses_a_sample_of_a_text_that_is_too_long_for_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_rule, "_MIN_PAIRS", 211)
+    monkeypatch.setattr(plan_rule, "_USABLE", {"cpu": 0})
+    monkeypatch.setattr(plan_rule, "_MIN_LEARNED", 307)
+    monkeypatch.setattr(plan_rule, "_LEARNED", 0)
+    request = PlanRequest(write_phrasebook(tmp_path, 601), 0.05, 0.0, ["model.d_model=24", "training.device=cpu"])
+    plan = plan_in(tmp_path, request)
+    text = plan.choices[0]
+    assert (text.name, text.value, text.settings) == ("text", "211 of 601 pairs", {})
+    assert plan.situation.num_pairs < 211
+    assert plan.config.text.max_sentences == 307
+    assert "max_sentences: 307" in plan_yaml(plan)
+    assert any(
+        "the model will read only" in warning and "One epoch of the sample" in warning for warning in plan.warnings
+    )
+
+
+def test_the_updates_that_a_user_sets_decide_the_schedule(tmp_path: Path) -> None:
+    changes = ["model.d_model=24", "training.device=cpu", "training.steps=80"]
+    plan = plan_in(tmp_path, PlanRequest(write_phrasebook(tmp_path, 307), 0.05, 0.0, changes))
+    assert (plan.config.training.steps, plan.config.training.warm_up) == (80, 10)
+
+
+@pytest.mark.parametrize(
+    ("first", "speeds", "chosen", "measured"),
+    [
+        (0, {0: 9e3, 1: 8e3, 2: 7e3}, 2, [0, 1, 2]),
+        (0, {0: 9e3, 1: 2.0}, 0, [0, 1]),
+        (2, {2: 7e3}, 2, [2]),
+        (2, {2: 2.0, 1: 8e3}, 1, [2, 1]),
+        (2, {2: 2.0, 1: 2.0, 0: 2.0}, 0, [2, 1, 0]),
+    ],
+)
+def test_only_the_sizes_that_matter_are_measured(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    first: int,
+    speeds: dict[int, float],
+    chosen: int,
+    measured: list[int],
+) -> None:
+    sizes = []
+
+    def measure_size(planner: object, size: plan_rule.Size) -> Speed:
+        sizes.append(SIZES.index(size))
+        return Speed(1 / speeds[sizes[-1]], 1.0, 7, 0)
+
+    monkeypatch.setattr(plan_module._Planner, "_measure_size", measure_size)
+    monkeypatch.setattr(plan_module, "FIRST_SIZE", {"cpu": first})
+    request = PlanRequest(write_phrasebook(tmp_path, 307), 0.5, time.perf_counter(), ["training.device=cpu"])
+    plan = plan_in(tmp_path, request)
+    assert sizes == measured
+    assert plan.config.model["d_ff"] == SIZES[chosen].d_ff
 
 
 def test_a_folder_that_is_being_planned_holds_no_run_and_is_planned_again(tmp_path: Path) -> None:

@@ -8,12 +8,15 @@ from clearhead.training.plan_rule import (
     Size,
     choose_rate,
     choose_recipe,
+    choose_sample,
     choose_schedule,
     choose_updates,
     choose_vocabulary,
     choose_warm_up,
     first_batch,
     is_worthwhile,
+    possible_sizes,
+    usable_pairs,
 )
 
 # Corpora with their measured lengths: pairs, source and target tokens of a pass.
@@ -78,13 +81,59 @@ def test_sizes_are_ordered() -> None:
     ("pairs", "device", "pieces"),
     [
         *((3_888, "cuda", 2000), (8_400, "cuda", 4000), (27_840, "cuda", 10_000), (396_000, "cuda", 16_000)),
-        *((3_888, "cpu", 2000), (27_840, "cpu", 6000), (396_000, "cpu", 6000)),
+        *((800, "cpu", 2000), (3_888, "cpu", 4000), (27_840, "cpu", 6000), (396_000, "cpu", 6000)),
     ],
 )
 def test_the_vocabulary_follows_the_amount_of_text(pairs: int, device: str, pieces: int) -> None:
     choice = choose_vocabulary(pairs, device)
     assert choice.settings == {"text.vocabulary": pieces}
     assert choice.reason
+
+
+def test_pieces_are_learned_from_a_sample_if_the_time_is_short() -> None:
+    choice = choose_sample(396_000, 153.0, 120.0, 200_000)
+    assert choice is not None
+    assert choice.settings == {"text.max_sentences": 31_000}
+    assert (choice.value, "5 % of the time" in choice.reason) == ("31,000 sentences", True)
+    assert choose_sample(396_000, 153.0, 900.0, 200_000) is None  # the default is a sample already
+    assert choose_sample(15_000, 153.0, 120.0, 200_000) is None  # all 30,000 sentences
+    few = choose_sample(396_000, 153.0, 3.0, 200_000)
+    assert few is not None
+    assert few.settings == {"text.max_sentences": 10_000}
+
+
+def test_text_that_cannot_be_read_in_the_time_is_not_prepared() -> None:
+    parliament = (400_000, 122_000_000)
+    assert usable_pairs(*parliament, 120.0, "cuda") == 400_000
+    assert usable_pairs(*parliament, 120.0, "cpu") == 62_950
+    assert usable_pairs(*parliament, 1.0, "cpu") == 5_000
+    assert usable_pairs(300, 12_000, 1.0, "cpu") == 300
+
+
+def test_little_text_is_not_enough_for_the_widest_model() -> None:
+    assert possible_sizes(27_840) == SIZES[:3]
+    assert possible_sizes(111_499) == SIZES
+
+
+def test_the_number_of_updates_is_stated_once_when_it_is_known() -> None:
+    for text, seconds, device in ((CAPTIONS, 500, CPU), (BENGALI, 90, GPU), (CAPTIONS, 90, GPU), (PARLIAMENT, 9, GPU)):
+        speed, name = device
+        recipe = choose_recipe(SIZES[1], situation(text, seconds, name), speed)
+        batch = next(choice for choice in recipe.choices if choice.name == "batch")
+        assert batch.reason in (
+            "small enough for about 1,500 updates or more",
+            "small enough for about 3,000 updates or more",
+            "the smallest that this device uses well",
+            "about 12 batches or more in each pass over the text",
+        )
+
+
+def test_a_cpu_has_no_time_for_r_drop() -> None:
+    short = choose_recipe(SIZES[1], situation(BENGALI, 540, "cpu"), 6_000)
+    assert (short.r_drop, short.dropout) == (0.0, 0.1)
+    assert "R-Drop would halve the number of updates" in short.choices[-1].reason
+    long = choose_recipe(SIZES[1], situation(BENGALI, 5_400, "cpu"), 6_000)
+    assert (long.r_drop, long.dropout) == (5.0, 0.3)
 
 
 def test_text_that_is_read_often_is_regularised() -> None:
