@@ -1,1 +1,47 @@
-"""Explain a model: record searches step by step, and turn traces into worksheets."""
+"""Explain a model: its translations with every head, searches step by step, and traces as worksheets."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clearhead.explain.comparison import Comparison, compare
+    from clearhead.explain.continuation import continue_from
+    from clearhead.explain.explanation import Explanation
+    from clearhead.explain.explanation_file import to_dict, to_npz
+    from clearhead.explain.opening import LoadedModel, open_model
+    from clearhead.explain.options import ExplainOptions
+    from clearhead.explain.sentence import explain
+
+_HOMES = {
+    **dict.fromkeys(("Comparison", "compare"), "comparison"),
+    "continue_from": "continuation",
+    "Explanation": "explanation",
+    **dict.fromkeys(("to_dict", "to_npz"), "explanation_file"),
+    **dict.fromkeys(("LoadedModel", "open_model"), "opening"),
+    "ExplainOptions": "options",
+    "explain": "sentence",
+}
+
+__all__ = [
+    "Comparison",
+    "ExplainOptions",
+    "Explanation",
+    "LoadedModel",
+    "compare",
+    "continue_from",
+    "explain",
+    "open_model",
+    "to_dict",
+    "to_npz",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use, because the pages of an explanation do not need torch."""
+    if name in _HOMES:
+        return getattr(import_module(f"clearhead.explain.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'clearhead.explain' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

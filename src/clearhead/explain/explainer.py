@@ -14,7 +14,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError
-from clearhead.explain.search import Explanation, explain_search
+from clearhead.explain.search import RecordedSearch, explain_search
 from clearhead.explain.search_text import render_explanation
 from clearhead.files.destination import Output, check_outputs
 from clearhead.files.writing import write_file
@@ -104,7 +104,7 @@ class ExplanationFile:
         write_file(self.path, json.dumps(data, ensure_ascii=False).encode() + b"\n")
 
 
-def to_data(explanation: Explanation, vocabularies: Vocabularies) -> dict[str, Any]:
+def to_data(explanation: RecordedSearch, vocabularies: Vocabularies) -> dict[str, Any]:
     """Return an explanation as data for JSON, with the text of every token id in it."""
     ids = sorted(set(_token_ids(explanation)))
     pieces = dict(zip(map(str, ids), vocabularies.target.pieces(ids), strict=True))
@@ -112,7 +112,7 @@ def to_data(explanation: Explanation, vocabularies: Vocabularies) -> dict[str, A
     return {"source_pieces": source_pieces, "pieces": pieces, **explanation.to_dict()}
 
 
-def _token_ids(explanation: Explanation) -> Iterable[int]:
+def _token_ids(explanation: RecordedSearch) -> Iterable[int]:
     for step in explanation.steps:
         yield from (option.token for option in step.options)
         yield from (dropped.token for dropped in step.lost)

@@ -67,7 +67,7 @@ class EndedHypothesis:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class RecordedSearch:
     """The complete search of one sentence."""
 
     source: tuple[int, ...]
@@ -77,7 +77,7 @@ class Explanation:
     stopped: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the explanation as data for JSON."""
+        """Return the search as data for JSON."""
         return asdict(self)
 
 
@@ -87,13 +87,15 @@ def explain_search(
     limit: int,
     settings: SearchSettings,
     constraints: Constraints = Constraints(),
-    head: Head | Literal["all"] | None = None,
-) -> Explanation:
-    """Search for translations of one sentence (S,); return every step of the search with its attention."""
+    head: Head | Literal["all", "none"] | None = None,
+) -> RecordedSearch:
+    """Search for translations of one sentence (S,); return every step of the search with the attention of a head."""
     recorder = SearchRecorder(settings, limit, model.config.eos)
     best = beam_search(model, source[None], [limit], settings, [constraints], recorder)[0]
-    steps = _with_attention(model, source, recorder, Head.usual(model.config) if head is None else head)
-    return Explanation(tuple(source.tolist()), steps, tuple(recorder.pool), tuple(best), recorder.stop_reason)
+    steps = tuple(recorder.steps)
+    if head != "none":
+        steps = _with_attention(model, source, recorder, Head.usual(model.config) if head is None else head)
+    return RecordedSearch(tuple(source.tolist()), steps, tuple(recorder.pool), tuple(best), recorder.stop_reason)
 
 
 @dataclass

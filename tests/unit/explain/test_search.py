@@ -11,26 +11,26 @@ from clearhead.decoding.alignment import Head, cross_attention
 from clearhead.decoding.search.beam import beam_search
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.explain.search import Explanation, explain_search
+from clearhead.explain.search import RecordedSearch, explain_search
 from tests.unit.decoding.toys import random_model, sources
 
 SETTINGS = SearchSettings(beam=3, n_best=2, length_penalty=0.6, stopping="proved")
 
 
 @pytest.fixture(scope="module")
-def explanation() -> Explanation:
+def explanation() -> RecordedSearch:
     model = random_model(36)
     with torch.inference_mode():
         return explain_search(model, sources(model, (5,))[0], 11, SETTINGS)
 
 
 @torch.inference_mode()
-def test_recording_does_not_change_the_search(explanation: Explanation) -> None:
+def test_recording_does_not_change_the_search(explanation: RecordedSearch) -> None:
     model = random_model(36)
     assert list(explanation.best) == beam_search(model, sources(model, (5,)), [11], SETTINGS)[0]
 
 
-def test_the_records_lead_from_the_start_to_every_hypothesis(explanation: Explanation) -> None:
+def test_the_records_lead_from_the_start_to_every_hypothesis(explanation: RecordedSearch) -> None:
     paths: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     ended = set()
     for number, step in enumerate(explanation.steps, 1):
@@ -54,7 +54,7 @@ def test_the_records_lead_from_the_start_to_every_hypothesis(explanation: Explan
     assert {ending.hypothesis.tokens for ending in explanation.ended} <= ended
 
 
-def test_every_dropped_candidate_has_a_reason(explanation: Explanation) -> None:
+def test_every_dropped_candidate_has_a_reason(explanation: RecordedSearch) -> None:
     fates = {option.fate for step in explanation.steps for option in step.options}
     assert {"kept", "dropped", "ended", "hidden"} >= fates > {"kept", "dropped"}
     for step in explanation.steps:
@@ -119,7 +119,7 @@ def test_the_reason_for_stopping_depends_on_the_rule(options: dict[str, Any], se
     assert re.sub("after [0-9]+ tokens", "after 3 tokens", explanation.stopped).startswith(sentence)
 
 
-def test_it_can_be_written_as_json(explanation: Explanation) -> None:
+def test_it_can_be_written_as_json(explanation: RecordedSearch) -> None:
     data = json.loads(json.dumps(explanation.to_dict()))
     assert data["steps"][0]["options"][0]["fate"] == "kept"
     assert data["best"][0]["tokens"] == list(explanation.best[0].tokens)

@@ -1,0 +1,152 @@
+"""Compare a word in two sentences: its static vector is the same, its contextual vectors differ layer by layer."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translator import Translator
+from clearhead.errors import DataError, did_you_mean, printable
+from clearhead.explain.continuation import encoded_source
+from clearhead.explain.explanation import ExplainedModel
+from clearhead.explain.explanation_file import DIGITS, model_facts
+from clearhead.explain.opening import LoadedModel, double_copy, explained_model, model_name
+from clearhead.explain.options import check_text
+from clearhead.explain.token_row import TokenRow
+from clearhead.explain.traced_pass import to_array, trace_pass
+from clearhead.model import Transformer
+from clearhead.worksheet.arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedSide:
+    """A sentence, the positions of the word's tokens, and the word's vectors: static (D,) and by layer (L + 1, D).
+
+    A word of several tokens has the mean of their vectors. Layer 0 is the embedding with its position.
+    """
+
+    row: TokenRow
+    positions: tuple[int, ...]
+    static: Array
+    layers: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One word in two sentences of one model."""
+
+    model: ExplainedModel
+    word: str
+    sides: tuple[ComparedSide, ComparedSide]
+
+    @property
+    def static_distance(self) -> float:
+        """The Euclidean distance of the static vectors; 0 for the same tokens."""
+        return float(np.linalg.norm(self.sides[0].static - self.sides[1].static))
+
+    @property
+    def static_cosine(self) -> float:
+        """The cosine of the static vectors."""
+        return cosine(self.sides[0].static, self.sides[1].static)
+
+    @property
+    def cosines(self) -> list[float]:
+        """The cosine of the two vectors of the word at every layer."""
+        return [cosine(one, other) for one, other in zip(self.sides[0].layers, self.sides[1].layers, strict=True)]
+
+    @property
+    def distances(self) -> list[float]:
+        """The Euclidean distance of the two vectors of the word at every layer."""
+        return [float(length) for length in np.linalg.norm(self.sides[0].layers - self.sides[1].layers, axis=1)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as data for JSON."""
+        digits = DIGITS["probabilities"]
+        pairs = zip(self.cosines, self.distances, strict=True)
+        return {
+            "clearhead_comparison": 1,
+            "digits": digits,
+            "model": model_facts(self.model),
+            "word": self.word,
+            "sides": [{**side.row.to_dict(0, len(side.row)), "position": list(side.positions)} for side in self.sides],
+            "static_distance": round(self.static_distance, digits),
+            "static_cosine": round(self.static_cosine, digits),
+            "layers": [
+                {"layer": layer, "cosine": round(one, digits), "distance": round(other, digits)}
+                for layer, (one, other) in enumerate(pairs)
+            ],
+        }
+
+
+def compare(
+    model: Translator | LoadedModel, one: str, other: str, *, word: str | None = None, language: str | None = None
+) -> Comparison:
+    """Compare a word in two sentences; without `word`, the longest word that both contain.
+
+    The vectors are those of the encoder, or of the decoder for a language model, computed in float64.
+    """
+    rows = [_row(model, text, language) for text in (one, other)]
+    indices = _shared_word(rows, word)
+    double = double_copy(model.model)
+    sides = [_side(double, row, index) for row, index in zip(rows, indices, strict=True)]
+    name = model.name if isinstance(model, LoadedModel) else model_name(model)
+    return Comparison(explained_model(model.model, name), _plain(rows[0].words[indices[0]]), (sides[0], sides[1]))
+
+
+def cosine(one: Array, other: Array) -> float:
+    """Return the cosine of two vectors; 0 if either is 0."""
+    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return min(1.0, max(-1.0, float(one @ other) / lengths)) if lengths else 0.0
+
+
+def _row(model: Translator | LoadedModel, text: str, language: str | None) -> TokenRow:
+    eos = model.model.config.eos
+    if isinstance(model, Translator):
+        ids = encoded_source(model, text, SearchSettings(), language)
+        return TokenRow.of(model.vocabularies.source, (*ids, eos), text)
+    tokeniser = model.vocabularies.target if model.model.can_continue_text else model.vocabularies.source
+    ids = tokeniser.encode([text])[0]
+    check_text(text, ids, tokeniser)
+    return TokenRow.of(tokeniser, (*ids, eos), text)
+
+
+def _plain(word: str) -> str:
+    """Return a word as it is compared: without punctuation around it, in lower case."""
+    return word.strip(".,;:!?\"'()[]«»“”„¿¡।").casefold()
+
+
+def _shared_word(rows: list[TokenRow], word: str | None) -> list[int]:
+    """Return the index of the word in each sentence; raise DataError if one of them does not contain it."""
+    words = [[_plain(text) for text in row.words] for row in rows]
+    if word is None:
+        shared = sorted({text for text in words[0] if text and text in words[1]}, key=len)
+        if not shared:
+            raise DataError("the two sentences have no word in common. Give two sentences with the same word.")
+        word = shared[-1]
+    for row, texts in zip(rows, words, strict=True):
+        if _plain(word) not in texts:
+            raise DataError(
+                f"'{printable(row.text[:80])}' does not contain the word '{printable(word[:40])}'."
+                f"{did_you_mean(word, row.words)}",
+                options=("word",),
+            )
+    return [texts.index(_plain(word)) for texts in words]
+
+
+def _side(model: Transformer, row: TokenRow, word: int) -> ComparedSide:
+    positions = tuple(token for token, own in enumerate(row.word_of) if own == word)
+    ids = [row.ids[position] for position in positions]
+    if model.can_continue_text:
+        assert model.decoder is not None
+        states, table = trace_pass(model, None, row.ids).decoder_states, model.decoder.embedding.weight
+        rows = [position + 1 for position in positions]  # the start token is before them
+    else:
+        assert model.encoder is not None
+        target = [model.config.eos] if model.can_translate else None
+        states, table = trace_pass(model, row.ids, target).encoder_states, model.encoder.embedding.weight
+        rows = list(positions)
+    assert states is not None
+    static = to_array(table[torch.tensor(ids, device=table.device)]).mean(axis=0)
+    return ComparedSide(row, positions, static, states[:, rows].mean(axis=1))

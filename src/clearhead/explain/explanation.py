@@ -1,0 +1,173 @@
+"""The explanation of one sentence: a value with arrays by layer, head and token, written as JSON or NPZ elsewhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.errors import ConfigError, did_you_mean, printable
+from clearhead.explain.contributions import Disagreement, Method, disagreement
+from clearhead.explain.head_kind import HeadKind, head_kind
+from clearhead.explain.lens import LensLayer, RankedToken
+from clearhead.explain.rollout import Rollout
+from clearhead.explain.search_tree import SearchTree
+from clearhead.explain.token_row import TokenRow
+from clearhead.explain.traced_pass import AttentionStack, StackName, TracedPass
+from clearhead.model import ModelConfig
+from clearhead.worksheet.arrays import Array
+
+
+@dataclass(frozen=True)
+class ExplainedModel:
+    """The facts about a model that an explanation shows: `name` is the name of its folder."""
+
+    name: str
+    config: ModelConfig
+    num_parameters: int
+    precision: str
+
+
+@dataclass(frozen=True)
+class ChoiceDifference:
+    """A position where the float64 trace has another most probable token than the one of the translation."""
+
+    position: int
+    token: int
+    probability: float
+    best: RankedToken
+
+
+@dataclass(frozen=True)
+class TranslationChoice:
+    """The translation that `translate` gives, and how its numbers differ from the float64 trace.
+
+    `precision_difference` is the largest difference of a token's log P; None if the target was given.
+    """
+
+    text: str
+    hypothesis: Hypothesis
+    settings: Mapping[str, object]
+    precision_difference: float | None
+    differences: tuple[ChoiceDifference, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """How much each input contributed to each output token: by word (T, W) and, for two methods, by token (T, S)."""
+
+    by_word: Mapping[Method, Array]
+    by_token: Mapping[Method, Array]
+
+    def disagreement(self, position: int) -> Disagreement:
+        """Compare the methods for one output token."""
+        return disagreement({method: values[position] for method, values in self.by_word.items()})
+
+
+@dataclass(frozen=True)
+class ExplainedToken:
+    """An output token (or a class): its probability, the alternatives, and what each layer would have predicted."""
+
+    position: int
+    token: int
+    piece: str
+    probability: float
+    log_prob: float
+    rank: int  # 0 is the most probable
+    alternatives: tuple[RankedToken, ...]
+    lens: tuple[LensLayer, ...]
+    decided_at: int | None
+
+
+@dataclass(frozen=True)
+class LeftOutWord:
+    """The source without a word, and its translation."""
+
+    word: int
+    source: str
+    translation: str
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Another token forced at a position, and the best translation that goes on from there."""
+
+    position: int
+    token: int
+    probability: float
+    text: str
+    hypothesis: Hypothesis
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Everything about one sentence and its translation, a text of a language model, or a classified text.
+
+    Parts that the model does not have are None or empty. `outputs` are the tokens of the target, or the most probable
+    classes. `pieces` has the text of every token id in the explanation.
+    """
+
+    kind: Literal["translation", "text", "classes"]
+    model: ExplainedModel
+    source: TokenRow | None
+    target: TokenRow | None
+    language: str | None
+    inputs: tuple[str, ...]  # the pieces that the decoder reads: the start token, then the target without its last
+    is_given: bool  # whether the target was given, rather than translated
+    translation: TranslationChoice | None
+    traced: TracedPass
+    rollout: Rollout
+    outputs: tuple[ExplainedToken, ...]
+    contributions: Contributions
+    left_out: tuple[LeftOutWord, ...]
+    search: SearchTree | None
+    continuations: tuple[Continuation, ...]
+    pieces: Mapping[int, str]
+    sums: tuple[str, ...] = ()  # names of the heads whose vectors are written too
+    notes: tuple[str, ...] = ()
+
+    @property
+    def stacks(self) -> Mapping[StackName, AttentionStack]:
+        """The attention of every layer and head, by kind: encoder, decoder, cross."""
+        return self.traced.stacks
+
+    @property
+    def explained_row(self) -> TokenRow:
+        """The tokens that contributions are of: the source, or the text of a language model."""
+        row = self.target if self.source is None else self.source
+        assert row is not None
+        return row
+
+    @cached_property
+    def kinds(self) -> Mapping[str, HeadKind]:
+        """The kind of every head, by its name."""
+        return {
+            stack.head_name(layer, head): head_kind(stack.weights[layer, head], name)
+            for name, stack in self.stacks.items()
+            for layer in range(stack.num_layers)
+            for head in range(stack.num_heads)
+        }
+
+
+def check_heads(names: tuple[str, ...], stacks: Mapping[StackName, AttentionStack]) -> tuple[str, ...]:
+    """Return the names of heads, all of them for `all`; raise ConfigError for a head that does not exist."""
+    heads = [
+        stack.head_name(layer, head)
+        for stack in stacks.values()
+        for layer in range(stack.num_layers)
+        for head in range(stack.num_heads)
+    ]
+    if names == ("all",):
+        return tuple(heads)
+    for name in names:
+        if name not in heads:
+            ranges = "; ".join(
+                f"{stack.head_name(0, 0)} to {stack.head_name(stack.num_layers - 1, stack.num_heads - 1)}"
+                for stack in stacks.values()
+            )
+            raise ConfigError(
+                f"'{printable(name[:80])}' is not a head of this model.{did_you_mean(name, heads)} "
+                f"Its heads are, counted from 0: {ranges}.",
+                options=("sums",),
+            )
+    return names

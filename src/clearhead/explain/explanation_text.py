@@ -1,0 +1,94 @@
+"""Show an explanation or a comparison as plain text for a terminal: a table of the output tokens, and the heads."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from clearhead.decoding.alignment_text import padded_to, width
+from clearhead.errors import printable
+from clearhead.explain.comparison import Comparison
+from clearhead.explain.explanation import ExplainedToken, Explanation
+from clearhead.explain.head_kind import MIXED
+
+_NAMES = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Return the translation, a line for each output token, and the kinds of heads."""
+    lines = []
+    if explanation.source is not None:
+        lines.append(f"source: {_spelled(explanation.source.pieces)}")
+    if explanation.target is not None:
+        lines.append(f"target: {_spelled(explanation.target.pieces)}")
+    lines += ["", *_table(explanation), "", *_differences(explanation), *_heads(explanation)]
+    return "\n".join(lines) + "\n"
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """Return the cosine and distance of the word at every layer."""
+    rows = [["static", f"{comparison.static_cosine:.4f}", f"{comparison.static_distance:.4f}"]]
+    pairs = zip(comparison.cosines, comparison.distances, strict=True)
+    for layer, (cosine, distance) in enumerate(pairs):
+        name = "with position" if layer == 0 else f"after layer {layer}"
+        rows.append([name, f"{cosine:.4f}", f"{distance:.4f}"])
+    lines = [f"{printable(comparison.word)}:"]
+    lines += [f"  {number}. {printable(side.row.text)}" for number, side in enumerate(comparison.sides, 1)]
+    return "\n".join([*lines, "", *_columns([["vector", "cosine", "distance"], *rows])]) + "\n"
+
+
+def _spelled(pieces: Sequence[str]) -> str:
+    return " ".join(printable(piece) for piece in pieces)
+
+
+def _table(explanation: Explanation) -> list[str]:
+    methods = list(explanation.contributions.by_word)
+    heading = ["class" if explanation.kind == "classes" else "token", "P", "next best", "P", "decided"]
+    rows = [[*heading, *(method.replace("_", " ") for method in methods)]]
+    for output in explanation.outputs:
+        rows.append(_row(explanation, output))
+    return _columns(rows)
+
+
+def _row(explanation: Explanation, output: ExplainedToken) -> list[str]:
+    others = [other for other in output.alternatives if other.token != output.token]
+    other = [printable(explanation.pieces[others[0].token]), f"{others[0].probability:.3f}"] if others else ["", ""]
+    layer = "never" if output.decided_at is None else f"layer {output.decided_at}"
+    disagreement = explanation.contributions.disagreement(output.position)
+    words = explanation.explained_row.words
+    top = ["" if word is None else printable(words[word]) for word in disagreement.top.values()]
+    return [printable(output.piece), f"{output.probability:.3f}", *other, layer, *top]
+
+
+def _differences(explanation: Explanation) -> list[str]:
+    choice = explanation.translation
+    if choice is None or explanation.is_given:
+        return []
+    if not choice.differences:
+        return ["In float64 every token is also the most probable one.", ""]
+    lines = ["Tokens that are not the most probable ones in float64:"]
+    for difference in choice.differences:
+        piece, best = (explanation.pieces[token] for token in (difference.token, difference.best.token))
+        lines.append(
+            f"  {difference.position + 1}. {printable(piece)} {difference.probability:.4f}, "
+            f"but {printable(best)} {difference.best.probability:.4f}"
+        )
+    return [*lines, ""]
+
+
+def _heads(explanation: Explanation) -> list[str]:
+    """Return the number of heads of each kind, and the name and confidence of the clearest head of the kind."""
+    lines = []
+    for name, stack in explanation.stacks.items():
+        heads = [stack.head_name(layer, head) for layer in range(stack.num_layers) for head in range(stack.num_heads)]
+        kinds = Counter(explanation.kinds[head].kind for head in heads)
+        lines.append(f"{_NAMES[name]}, {len(heads)} heads:")
+        for kind, count in sorted(kinds.items(), key=lambda pair: (pair[0] == MIXED, -pair[1])):
+            own = [head for head in heads if explanation.kinds[head].kind == kind]
+            best = max(own, key=lambda head: explanation.kinds[head].confidence)
+            clearest = "" if kind == MIXED else f", clearest: {best} ({explanation.kinds[best].confidence:.0%})"
+            lines.append(f"  {count} {kind}{clearest}")
+    return lines
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(padded_to(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows]

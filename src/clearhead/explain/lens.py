@@ -1,0 +1,83 @@
+"""The logit lens: the distribution that the output layer would give at each layer of a model.
+
+The states of a layer are normalised by the last norm of the model, if it has one, and projected to logits. After the
+last layer this is the model's own distribution; before it, the numbers are a view that the model was not trained for.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clearhead.explain.traced_pass import TracedPass
+from clearhead.model import Transformer
+
+
+@dataclass(frozen=True)
+class RankedToken:
+    """A token (or a class) and its probability."""
+
+    token: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class LensLayer:
+    """What a layer would predict: the probability and rank (0 is the best) of a token, and the most probable tokens.
+
+    Layer 0 is the embedding, layer 1 the output of the first layer.
+    """
+
+    layer: int
+    probability: float
+    rank: int
+    best: tuple[RankedToken, ...]
+
+
+def logit_lens(model: Transformer, traced: TracedPass, tokens: list[int], number: int = 3) -> list[list[LensLayer]]:
+    """Return the lens of every token (T tokens × L + 1 layers); `tokens` are classes if the model is a classifier."""
+    rows: list[list[LensLayer]] = [[] for _ in tokens]
+    for layer, logits in enumerate(lens_logits(model, traced)):
+        probabilities = torch.softmax(logits, dim=-1)
+        if len(probabilities) == 1:
+            probabilities = probabilities.expand(len(tokens), -1)  # every class has the same distribution
+        own = probabilities.gather(1, torch.tensor(tokens, device=logits.device)[:, None])
+        ranks = (probabilities > own).sum(dim=1).tolist()
+        best = ranked(probabilities, number)
+        for row, (probability, rank, top) in enumerate(zip(own[:, 0].tolist(), ranks, best, strict=True)):
+            rows[row].append(LensLayer(layer, probability, rank, top))
+    return rows
+
+
+def lens_logits(model: Transformer, traced: TracedPass) -> list[Tensor]:
+    """Return the logits (T, V) of every layer, from the embedding to the last layer, whose logits are the model's."""
+    is_classifier = traced.decoder_states is None
+    stack, states = (model.encoder, traced.encoder_states) if is_classifier else (model.decoder, traced.decoder_states)
+    assert stack is not None
+    assert states is not None
+    logits = []
+    with torch.no_grad():
+        for layer in states[:-1]:
+            x = torch.from_numpy(layer).to(traced.logits.device)[None]
+            x = x if stack.last_norm is None else stack.last_norm(x, None)
+            logits.append(model.project(x.mean(dim=1, keepdim=True) if is_classifier else x)[0])
+    return [*logits, traced.logits]
+
+
+def ranked(probabilities: Tensor, number: int) -> list[tuple[RankedToken, ...]]:
+    """Return the `number` most probable tokens of each row (T, V), best first."""
+    best = probabilities.topk(min(number, probabilities.shape[-1]))
+    return [
+        tuple(RankedToken(token, probability) for token, probability in zip(tokens, values, strict=True))
+        for tokens, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+
+
+def decided_at(lens: list[LensLayer]) -> int | None:
+    """Return the first layer from which on the token is the most probable one; None if it is not at the last layer."""
+    first = None
+    for layer in reversed(lens):
+        if layer.rank > 0:
+            break
+        first = layer.layer
+    return first

@@ -1,0 +1,63 @@
+"""Open a model to explain it: a translator, or a language model or classifier with its vocabularies."""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from clearhead.decoding.engines.torch_engine import load_model
+from clearhead.decoding.translator import Translator
+from clearhead.errors import ConfigError, printable
+from clearhead.explain.explanation import ExplainedModel
+from clearhead.formats.model_folder import ModelFolder, find_model, load_config, load_vocabularies
+from clearhead.model import SequenceModel, Transformer
+from clearhead.text.tokeniser import Vocabularies
+
+_EXPORTED = "model.bin"  # the weights of CTranslate2
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """A model that does not translate, with its vocabularies and the name of its folder."""
+
+    model: SequenceModel
+    vocabularies: Vocabularies
+    name: str = ""
+
+
+def open_model(path: str | Path | ModelFolder) -> Translator | LoadedModel:
+    """Load a run, a checkpoint, an OPUS-MT folder or a built-in model, of any shape, with PyTorch."""
+    if isinstance(path, str | Path) and (Path(path) / _EXPORTED).is_file():
+        raise ConfigError(
+            f"{printable(str(path))} is a model exported to CTranslate2, whose steps are fused away. "
+            "Open the run or the checkpoint that it was exported from.",
+            options=("model",),
+        )
+    folder = find_model(path)
+    if load_config(folder).shape == "encoder-decoder":
+        return Translator.load(folder, engine="torch")
+    vocabularies = load_vocabularies(folder)
+    return LoadedModel(load_model(folder).eval(), vocabularies, folder.vocabularies.absolute().name)
+
+
+def model_name(translator: Translator) -> str:
+    """Return the name of the folder that a translator was loaded from, without the name of its checkpoint."""
+    if not translator.files:
+        return ""
+    folder = translator.files[0].absolute().parent
+    return folder.parent.name if folder.name in ("best", "last") else folder.name
+
+
+def double_copy(model: SequenceModel) -> Transformer:
+    """Return a float64 copy of a model in eval mode, whose numbers are correct in every digit shown."""
+    if not isinstance(model, Transformer):
+        raise ConfigError("only a Transformer can be explained: other models have no heads.")
+    return deepcopy(model).to(dtype=torch.float64).eval()
+
+
+def explained_model(model: SequenceModel, name: str) -> ExplainedModel:
+    """Return the facts about a model."""
+    assert isinstance(model, Transformer)
+    num_parameters = sum(parameter.numel() for parameter in model.parameters())
+    return ExplainedModel(name, model.config, num_parameters, str(model.dtype).removeprefix("torch."))

@@ -1,0 +1,45 @@
+"""The options of an explanation, and the checks of its text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clearhead.errors import ConfigError, DataError, printable
+from clearhead.text.tokeniser import Tokeniser
+
+MAX_TOKENS = 256  # of a source or target: the trace of a large model grows to gigabytes
+
+
+@dataclass(frozen=True)
+class ExplainOptions:
+    """How much is explained.
+
+    `continuations` is the number of other tokens that are forced at each position; `hypothesis` selects another
+    translation than the best (0); `sums` names the heads whose queries, keys and values are written as JSON, or `all`.
+    """
+
+    alternatives: int = 5
+    continuations: int = 1
+    hypothesis: int = 0
+    sums: tuple[str, ...] = ()
+    has_translations: bool = True  # translate the source again without each of its words
+
+    def __post_init__(self) -> None:
+        for name, least in (("alternatives", 1), ("continuations", 0), ("hypothesis", 0)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} = {getattr(self, name)}, but it must be at least {least}.", options=(name,))
+
+
+def check_text(text: str, ids: Sequence[int], tokeniser: Tokeniser, side: str = "text") -> None:
+    """Raise DataError for a text that is empty, too long, or consists of unknown characters only."""
+    if not ids or not text.strip():
+        raise DataError(f"the {side} is empty. Give a sentence.")
+    if len(ids) > MAX_TOKENS:
+        raise DataError(
+            f"the {side} has {len(ids):,} tokens, but an explanation shows at most {MAX_TOKENS}. Give one sentence."
+        )
+    tags = set(tokeniser.tags.values())
+    if all(number == tokeniser.unk for number in ids if number not in tags):
+        raise DataError(
+            f"the vocabulary of this model has no character of the {side} '{printable(text[:40])}', so that all its "
+            "tokens are unknown. Give a sentence in a language of the model."
+        )

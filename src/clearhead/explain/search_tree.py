@@ -1,0 +1,91 @@
+"""A recorded beam search as a tree: every candidate is a node below the hypothesis that it continues."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from clearhead.decoding.search.hypothesis import Hypothesis, normalised
+from clearhead.explain.search import Fate, RecordedSearch
+from clearhead.text.tokeniser import Tokeniser
+
+
+@dataclass(frozen=True)
+class SearchNode:
+    """A candidate: its token, log P of the token and in total, whether it was kept, and why not.
+
+    `dropped_at` is the step at which a kept hypothesis was dropped, because none of its continuations was kept.
+    """
+
+    id: int
+    parent: int | None
+    step: int
+    token: int | None
+    piece: str
+    log_prob: float
+    total: float
+    fate: Fate | Literal["start"]
+    why: str = ""
+    score: float | None = None  # of an ended hypothesis
+    dropped_at: int | None = None
+    is_best: bool = False  # whether it is on the path of the best hypothesis
+
+
+@dataclass(frozen=True)
+class SearchTree:
+    """The nodes of a search (node 0 is the start), why it stopped, and its best hypotheses with their texts."""
+
+    nodes: tuple[SearchNode, ...]
+    stopped: str
+    hypotheses: tuple[Hypothesis, ...]
+    texts: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tree as data for JSON."""
+        best = [
+            {
+                "text": text,
+                "tokens": list(hypothesis.tokens),
+                "log_prob": hypothesis.log_prob,
+                "score": hypothesis.score,
+            }
+            for text, hypothesis in zip(self.texts, self.hypotheses, strict=True)
+        ]
+        return {"stopped": self.stopped, "nodes": [asdict(node) for node in self.nodes], "best": best}
+
+
+def search_tree(search: RecordedSearch, tokeniser: Tokeniser, length_penalty: float) -> SearchTree:
+    """Return the tree of a recorded search."""
+    nodes = [SearchNode(0, None, 0, None, "", 0.0, 0.0, "start")]
+    slots = [0]  # the node of each hypothesis that the last step kept
+    for step in search.steps:
+        kept: dict[int, int] = {}
+        for lost in step.lost:
+            nodes[slots[lost.slot]] = replace(nodes[slots[lost.slot]], dropped_at=step.number, why=lost.why)
+        pieces = tokeniser.pieces([option.token for option in step.options])
+        for option, piece in zip(step.options, pieces, strict=True):
+            score = normalised(option.total, step.number, length_penalty) if option.fate == "ended" else None
+            node = SearchNode(
+                len(nodes), slots[option.parent], step.number, option.token, piece,
+                option.log_prob, option.total, option.fate, option.why, score,
+            )  # fmt: skip
+            if option.slot is not None:
+                kept[option.slot] = node.id
+            nodes.append(node)
+        slots = [kept[slot] for slot in sorted(kept)]
+    _mark_best(nodes, search.best[0].tokens if search.best else ())
+    texts = tuple(tokeniser.decode([hypothesis.tokens for hypothesis in search.best]))
+    return SearchTree(tuple(nodes), search.stopped, search.best, texts)
+
+
+def _mark_best(nodes: list[SearchNode], tokens: Sequence[int]) -> None:
+    """Mark the nodes on the path of these tokens."""
+    current = 0
+    nodes[0] = replace(nodes[0], is_best=True)
+    for token in tokens:
+        children = [
+            node for node in nodes if node.parent == current and node.token == token and node.fate in ("kept", "ended")
+        ]
+        if not children:
+            return
+        current = children[0].id
+        nodes[current] = replace(nodes[current], is_best=True)

@@ -1,0 +1,138 @@
+"""One traced pass in float64 over a sentence and its translation: the arrays of every layer and head.
+
+The whole target is read in one pass (teacher forcing), so a pass costs the same for every number of tokens explained.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clearhead.errors import ConfigError
+from clearhead.model import Transformer
+from clearhead.model.batch import Batch
+from clearhead.steps import Trace
+from clearhead.worksheet.arrays import Array
+
+StackName = Literal["encoder", "decoder", "cross"]
+_PLACES: dict[StackName, tuple[str, str]] = {
+    "encoder": ("encoder", "self_attention"),
+    "decoder": ("decoder", "self_attention"),
+    "cross": ("decoder", "cross_attention"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionStack:
+    """Every head of one kind of attention. L layers, H heads, Q queries, K keys, E width of a head, D width of a token.
+
+    Cross-attention has a row for each token of the decoder's input: row t reads token t - 1 and predicts token t.
+    """
+
+    name: StackName
+    weights: Array  # (L, H, Q, K)
+    q: Array  # (L, H, Q, E)
+    k: Array  # (L, H, K, E)
+    v: Array  # (L, H, K, E)
+    scores: Array  # (L, H, Q, K): q · k / √E, before the mask
+    z: Array  # (L, H, Q, E): weights · v
+    outputs: Array  # (L, D, D): W_O, whose rows are the joined heads
+
+    @property
+    def num_layers(self) -> int:
+        """The number of layers."""
+        return len(self.weights)
+
+    @property
+    def num_heads(self) -> int:
+        """The number of heads in each layer."""
+        return len(self.weights[0])
+
+    @property
+    def shifted(self) -> Array:
+        """The weights (L, H, Q - 1, K) where each token is read instead of predicted; the last token has none."""
+        return self.weights[:, :, 1:]
+
+    def head_name(self, layer: int, head: int) -> str:
+        """Return the place of a head in the model: `decoder.2.cross_attention.head.5`."""
+        stack, place = _PLACES[self.name]
+        return f"{stack}.{layer}.{place}.head.{head}"
+
+
+@dataclass(frozen=True, eq=False)
+class TracedPass:
+    """The stacks of attention that a model has, the states of its layers, and its logits, all in float64.
+
+    States have one more layer than the model: the first is the input of layer 1.
+    """
+
+    stacks: dict[StackName, AttentionStack]
+    encoder_states: Array | None  # (L + 1, S, D)
+    decoder_states: Array | None  # (L + 1, T, D)
+    logits: Tensor  # (T, V), or (1, C) of a classifier
+
+
+def trace_pass(model: Transformer, source: Sequence[int] | None, target: Sequence[int] | None) -> TracedPass:
+    """Trace a float64 model on one sentence and the tokens that it has to write."""
+    rows = [None if ids is None else torch.tensor([list(ids)], device=model.device) for ids in (source, target)]
+    with torch.no_grad():
+        logits, trace = model.trace(Batch(rows[0], rows[1], is_padded=False))
+    stacks = {name: _stack(trace, name) for name in _PLACES if trace.find("softmax", _pattern(name))}
+    config = model.config
+    if not stacks:
+        raise ConfigError("this model has no layers with attention, so that there is nothing to explain.")
+    return TracedPass(
+        stacks,
+        None if source is None else _states(trace, "encoder", "input", config.encoder_blocks),
+        None if target is None else _states(trace, "decoder", "target", config.decoder_blocks),
+        logits[0] if target is not None else logits,
+    )
+
+
+def _pattern(name: StackName) -> str:
+    stack, place = _PLACES[name]
+    return f"{stack}.*.{place}.head.*"
+
+
+def _stack(trace: Trace, name: StackName) -> AttentionStack:
+    where = _pattern(name)
+    softmax = trace.find("softmax", where)
+    score, mix, scale = (trace.find(step, where) for step in ("score", "mix", "scale"))
+    place = where.removesuffix("head.*") + "output"
+    outputs = [record.inputs["w"] for record in trace.find("project", place)]
+    num_layers = len(outputs)
+
+    def stacked(values: Sequence[Tensor]) -> Array:
+        """(L · H) × (1, rows, columns) → (L, H, rows, columns)"""
+        array = to_array(torch.stack([value[0] for value in values]))
+        return array.reshape(num_layers, -1, *array.shape[1:])
+
+    return AttentionStack(
+        name,
+        stacked([record.value for record in softmax]),
+        stacked([record.inputs["q"] for record in score]),
+        stacked([record.inputs["k"] for record in score]),
+        stacked([record.inputs["v"] for record in mix]),
+        stacked([record.value for record in scale]),
+        stacked([record.value for record in mix]),
+        to_array(torch.stack(outputs)),
+    )
+
+
+def _states(trace: Trace, stack: str, embedding: str, num_layers: int) -> Array:
+    """Return the input of the first layer and the output of every layer: the last value that each place records."""
+    places = [embedding, *(f"{stack}.{layer}" for layer in range(num_layers))]
+    last: dict[str, Tensor] = {}
+    for record in trace:
+        for place in places:
+            if record.where == place or record.where.startswith(f"{place}."):
+                last[place] = record.value
+    return np.stack([to_array(last[place][0]) for place in places])
+
+
+def to_array(tensor: Tensor) -> Array:
+    """Return a tensor as a float64 array."""
+    return np.asarray(tensor.detach().to(device="cpu", dtype=torch.float64).numpy())
