@@ -136,7 +136,9 @@ def _shared_word(rows: list[TokenRow], word: str | None) -> list[int]:
 
 
 def _side(model: Transformer, row: TokenRow, word: int) -> ComparedSide:
-    positions = tuple(token for token, own in enumerate(row.word_of) if own == word)
+    tokens = [token for token, own in enumerate(row.word_of) if own == word]
+    letters = [token for token in tokens if any(character.isalnum() for character in row.pieces[token])]
+    positions = tuple(letters or tokens)  # "bank." is the word bank, and the full stop is a token of its own
     ids = [row.ids[position] for position in positions]
     if model.can_continue_text:
         assert model.decoder is not None

@@ -25,8 +25,8 @@ from clearhead.worksheet.arrays import Array
 Method = Literal["attention_norm", "gradient_input", "leave_out"]
 METHODS: Mapping[Method, str] = {
     "attention_norm": "The length of the vector that attention carries from a token: ‖Σ over heads of weight × value × "
-    "W_O‖ in the row that predicts the output token, as a share of the row, mean over layers. The last layer of the "
-    "encoder stands for the source tokens, although it has already mixed them.",
+    "W_O‖ in the row that predicts the output token, as a share of the row, mean over layers. What the encoder "
+    "wrote at a token's place counts as this token, although its layers have already mixed the tokens.",
     "gradient_input": "The gradient of log P of the output token with respect to the embedding of an input token, "
     "times that embedding: how log P would change, to first order, if the embedding grew. Signed, in nats.",
     "leave_out": "log P of the output token minus its log P if the word is left out of the input, with the same output "

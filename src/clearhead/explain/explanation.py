@@ -90,7 +90,7 @@ class LeftOutWord:
 
 @dataclass(frozen=True)
 class Continuation:
-    """Another token forced at a position, and the best translation that goes on from there."""
+    """Another token forced at a position, and the best translation with this beginning."""
 
     position: int
     token: int

@@ -2,7 +2,7 @@
 
 Each pattern names one key for a query, such as the token before it. The share of a pattern is the number of rows whose
 largest weight is at that key, divided by the rows that have such a key. The kind of a head is the pattern with the
-largest share, if it is at least one half, and the share is its confidence; otherwise the kind is `mixed`.
+largest share, if it is at least one half and three rows, and the share is its confidence; otherwise it is `mixed`.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from clearhead.worksheet.arrays import Array, Ids, Mask
 
 MIXED = "mixed"
 _LEAST_SHARE = 0.5
-_LEAST_ROWS = 3  # a share of fewer rows says nothing
+_LEAST_ROWS = 3  # fewer rows can show a pattern by chance
 _OFFSETS = (-1, 0, 1, -2, 2, -3, 3)
 _NAMES = {-1: "previous token", 0: "same token", 1: "next token"}
 
@@ -33,16 +33,16 @@ class HeadKind:
 def head_kind(weights: Array, stack: StackName) -> HeadKind:
     """Return the kind of a head from its weights (Q, K). The confidence of a mixed head is 1 - the largest share."""
     best = weights.argmax(axis=1)
-    shares: dict[str, float] = {}
+    shares, clear = {}, {}
     for name, (rows, hits) in _patterns(best, weights.shape, stack).items():
         if rows.sum() >= _LEAST_ROWS:
             shares[name] = float(hits[rows].mean())
+            if shares[name] >= _LEAST_SHARE and hits[rows].sum() >= _LEAST_ROWS:
+                clear[name] = shares[name]
     largest = float(weights.max(axis=1).mean())
-    kind = max(shares, key=lambda name: shares[name], default=MIXED)
-    share = shares.get(kind, 0.0)
-    return (
-        HeadKind(kind, share, largest, shares) if share >= _LEAST_SHARE else HeadKind(MIXED, 1 - share, largest, shares)
-    )
+    kind = max(clear, key=lambda name: clear[name], default=MIXED)
+    confidence = clear.get(kind, 1 - max(shares.values(), default=0.0))
+    return HeadKind(kind, confidence, largest, shares)
 
 
 def _patterns(best: Ids, shape: tuple[int, ...], stack: StackName) -> dict[str, tuple[Mask, Mask]]:

@@ -14,19 +14,21 @@ def explained_outputs(
     model: Transformer, traced: TracedPass, tokens: Sequence[int], names: Sequence[str], number: int
 ) -> tuple[ExplainedToken, ...]:
     """Explain tokens, one for each row of the logits, or classes, which share a single row; `names` are their texts."""
-    log_probs = torch.log_softmax(traced.logits, dim=-1)
-    log_probs = log_probs.expand(len(tokens), -1)  # (T, V)
-    own = log_probs.gather(1, torch.tensor(list(tokens), device=log_probs.device)[:, None])
-    ranks = (log_probs > own).sum(dim=1).tolist()
-    alternatives = ranked(log_probs.exp(), number)
+    own = torch.tensor(list(tokens), device=traced.logits.device)[:, None]
+    logits = traced.logits.expand(len(tokens), -1)  # (T, V)
+    probabilities = torch.softmax(logits, dim=-1)
+    probability = probabilities.gather(1, own)
+    log_probs = torch.log_softmax(logits, dim=-1).gather(1, own)[:, 0].tolist()
+    ranks = (probabilities > probability).sum(dim=1).tolist()
+    alternatives = ranked(probabilities, number)
     lens = logit_lens(model, traced, list(tokens))
     return tuple(
         ExplainedToken(
             position=position,
             token=token,
             piece=names[position],
-            probability=float(own[position, 0].exp()),
-            log_prob=float(own[position, 0]),
+            probability=float(probability[position, 0]),
+            log_prob=log_probs[position],
             rank=ranks[position],
             alternatives=alternatives[position],
             lens=tuple(lens[position]),

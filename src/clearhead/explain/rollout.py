@@ -1,7 +1,7 @@
 """Attention rollout (Abnar and Zuidema, 2020): how much of each token reaches another one over several layers.
 
-Ã = ½(Ā + I), R_l = Ã_l R_(l-1), where Ā is the mean over the heads of a layer, and the half of I stands for the
-residual connection. It ignores values, feed-forward networks and norms: it follows attention weights only.
+Ã = ½(Ā + I), R_l = Ã_l R_(l-1), where Ā is the mean over the heads of a layer, and I is the residual connection,
+with half of the weight. It ignores values, feed-forward networks and norms: it follows attention weights only.
 """
 
 from dataclasses import dataclass

@@ -58,7 +58,7 @@ def search_tree(search: RecordedSearch, tokeniser: Tokeniser, length_penalty: fl
     nodes = [SearchNode(0, None, 0, None, "", 0.0, 0.0, "start")]
     slots = [0]  # the node of each hypothesis that the last step kept
     for step in search.steps:
-        kept: dict[int, int] = {}
+        node_of_slot: dict[int, int] = {}
         for lost in step.lost:
             nodes[slots[lost.slot]] = replace(nodes[slots[lost.slot]], dropped_at=step.number, why=lost.why)
         pieces = tokeniser.pieces([option.token for option in step.options])
@@ -69,9 +69,9 @@ def search_tree(search: RecordedSearch, tokeniser: Tokeniser, length_penalty: fl
                 option.log_prob, option.total, option.fate, option.why, score,
             )  # fmt: skip
             if option.slot is not None:
-                kept[option.slot] = node.id
+                node_of_slot[option.slot] = node.id
             nodes.append(node)
-        slots = [kept[slot] for slot in sorted(kept)]
+        slots = [node_of_slot[slot] for slot in sorted(node_of_slot)]
     _mark_best(nodes, search.best[0].tokens if search.best else ())
     texts = tuple(tokeniser.decode([hypothesis.tokens for hypothesis in search.best]))
     return SearchTree(tuple(nodes), search.stopped, search.best, texts)

@@ -82,12 +82,12 @@ class _TranslationExplainer:
     language: str | None
     options: ExplainOptions
 
-    def explain(self, text: str, given: str | None) -> Explanation:
+    def explain(self, text: str, target_text: str | None) -> Explanation:
         """Explain one text, with its own translation or a given one."""
         translator, vocabularies = self.translator, self.translator.vocabularies
         encoded_source(translator, text, self.search, self.language)  # checks it
         translation, part = self._translated(text)
-        target = self._target(part, given)
+        target = self._target(part, target_text)
         source = (*part.ids, translator.model.config.eos)
         double = double_copy(translator.model)
         traced = trace_pass(double, source, target.ids)
@@ -130,15 +130,15 @@ class _TranslationExplainer:
             )
         return translation, translation.parts[0]
 
-    def _target(self, part: TranslatedPart, given: str | None) -> _Target:
+    def _target(self, part: TranslatedPart, text: str | None) -> _Target:
         tokeniser, eos = self.translator.vocabularies.target, self.translator.model.config.eos
-        if given is not None:
-            ids = tokeniser.encode([given])[0]
-            check_text(given, ids, tokeniser, "target")
+        if text is not None:
+            ids = tokeniser.encode([text])[0]
+            check_text(text, ids, tokeniser, "target")
             longest = self.translator.engine.info.max_length
             if longest is not None and len(ids) >= longest:
                 raise DataError(f"the target has {len(ids)} tokens, but this model writes at most {longest - 1}.")
-            return _Target((*ids, eos), given, is_given=True)
+            return _Target((*ids, eos), text, is_given=True)
         rank = self.options.hypothesis
         if rank >= len(part.hypotheses):
             raise ConfigError(
