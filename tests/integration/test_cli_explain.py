@@ -54,7 +54,9 @@ def test_the_table_has_the_tokens_and_the_heads(folder: Path) -> None:
 
 
 def test_a_language_model_is_explained_too(folder: Path) -> None:
-    done = run("explain", "-m", "writer", "the red cat", "--json", "--sums", "decoder.2.self_attention.head.1", cwd=folder)
+    done = run(
+        "explain", "-m", "writer", "the red cat", "--json", "--sums", "decoder.2.self_attention.head.1", cwd=folder
+    )
     data = json.loads(done.stdout)
     assert data["kind"] == "text"
     assert list(data["sums"]) == ["decoder.2.self_attention.head.1"]
