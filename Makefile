@@ -8,7 +8,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 .PHONY: demo test check format docs package bench audit clean
 
 demo: $(VENV)/train
-	@test "$$($(BIN)/clearhead models --json)" = "[]" || { echo "The built-in model, $(TEXT):"; $(BIN)/clearhead translate "$(TEXT)"; echo; }
+	@echo "$(TEXT) - translated by the built-in model into Spanish, Hindi and Bengali:"; echo
+	@for language in es hi bn; do $(BIN)/clearhead translate --to $$language "$(TEXT)"; done; echo
 	$(BIN)/clearhead solve lets-go
 	@mkdir -p build
 	@$(BIN)/clearhead solve lets-go --detail products --format html --output build/lets-go.html

@@ -70,6 +70,13 @@ def informal(pairs: Sequence[Pair], random: Random) -> list[Pair]:
     return [pair for pair in variants if all(pair)]
 
 
+def all_variants(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return every pair as it is, without a final sign, in small letters, and both."""
+    plain = [without_final_sign(source, target) for source, target in pairs]
+    small = [(source.lower(), target) for source, target in (*pairs, *plain)]
+    return list(dict.fromkeys(pair for pair in (*pairs, *plain, *small) if all(pair)))
+
+
 def read_phrases() -> dict[str, list[Pair]]:
     """Return the everyday phrases of phrases.tsv for each language; several translations are separated by ` | `."""
     header, *rows = Path(__file__).with_name("phrases.tsv").read_text(encoding="utf-8").rstrip("\n").split("\n")
@@ -108,10 +115,12 @@ def main(data: Path, output: Path) -> None:
         write_pairs(output, f"en-{language}.informal", variants, ("en", language))
         own = phrases[language]
         write_pairs(output, f"en-{language}.phrases", own + informal(own * 3, random), ("en", language))
+        write_pairs(output, f"en-{language}.everyday", all_variants(own), ("en", language))
         if language == "es":
             write_pairs(output, "es-en.informal", informal(swapped(pairs), random), ("es", "en"))
             own = swapped(own)
             write_pairs(output, "es-en.phrases", own + informal(own * 3, random), ("es", "en"))
+            write_pairs(output, "es-en.everyday", all_variants(own), ("es", "en"))
             write_lines(output / "spanish.es.gz", dict.fromkeys(target for _, target in pairs))
     write_lines(output / "english.en.gz", english)
     print(f"english: {len(english):,} sentences")
