@@ -1,10 +1,13 @@
 """Write the pictures of the README and the front page into docs/pictures, from the tool itself.
 
 Run: python docs/make_pictures.py      (needs Chromium and the extra `dev`)
-Each is a part of a page that `clearhead solve` or `clearhead check` writes, in a browser, in light and dark. The trace
-of the trained model is one of those that `examples/models/look_inside.py` wrote.
+Each is a part of a page that `clearhead solve`, `check` or `explain` writes, in a browser, in light and dark. The trace
+of the trained model is one of those that `examples/models/look_inside.py` wrote. The page of an explanation is written
+again from the data in it.
 """
 
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -14,9 +17,12 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from clearhead.explain import explanation_page
+
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 NARROW, WIDE = 480, 556  # CSS pixels: still readable at 270 pixels in the README
+PAGE = 1000  # CSS pixels of a picture that fills the page of a guide
 ASPECT = 0.78  # height by width
 
 
@@ -44,6 +50,20 @@ def open_error(page: Page) -> str:
 def open_attention(page: Page) -> str:
     """Return the selector of the attention weights that a head's page starts with."""
     return "section.overview .shelf"
+
+
+def open_translation(page: Page) -> str:
+    """Wait for the page of an explanation; return the selector of what it starts with."""
+    page.wait_for_selector("body[data-ready]")
+    return "header"
+
+
+def rewrite(path: Path) -> None:
+    """Write the page of an explanation again, with the data that it contains."""
+    text = path.read_text(encoding="utf-8")
+    data = re.search(r'<script type="application/json" id="explanation">(.*?)</script>', text, re.DOTALL)
+    assert data is not None, f"{path} is not the page of an explanation"
+    path.write_text(explanation_page(json.loads(data[1])), encoding="utf-8")
 
 
 def photograph(browser: Browser, html: Path, name: str, width: int, prepare: Callable[[Page], str]) -> None:
@@ -75,6 +95,9 @@ def main() -> None:
         photograph(browser, sheet, "sheet", NARROW, open_sum)
         photograph(browser, report, "marked", NARROW, open_error)
         photograph(browser, head, "attention", WIDE, open_attention)
+        explanation = ROOT / "docs" / "inside" / "explanation.html"
+        rewrite(explanation)
+        photograph(browser, explanation, "explanation", PAGE, open_translation)
         browser.close()
 
 

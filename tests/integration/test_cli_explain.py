@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clearhead.explain import explain, open_model
+from clearhead.explain import explain, explanation_page, open_model
 from clearhead.explain.explanation import check_heads
 from clearhead.explain.options import ExplainOptions
 from clearhead.explain.single_stack import explain_text
@@ -65,6 +65,19 @@ def test_a_language_model_is_explained_too(folder: Path) -> None:
     assert data["tokens"][0]["probability"] == pytest.approx(same.outputs[0].probability, abs=1e-5)
 
 
+def test_a_page_or_json_is_written_instead_of_the_table(folder: Path) -> None:
+    options = ("-m", "run", "--to", "de", SENTENCE, "--sums", "decoder.1.cross_attention.head.0")
+    done = run("explain", *options, "-o", "page.html", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    data = json.loads(run("explain", *options, "--json", cwd=folder).stdout)
+    assert (folder / "page.html").read_text(encoding="utf-8") == explanation_page(data)
+    run("explain", *options, "-o", "data.json", cwd=folder)
+    assert json.loads((folder / "data.json").read_text(encoding="utf-8")) == data
+    texts = (SENTENCE, "--compare", "where is the book?", "-o", "two.html")
+    run("explain", "-m", "run", "--to", "de", *texts, cwd=folder)
+    assert "<h1>“book” in two sentences</h1>" in (folder / "two.html").read_text(encoding="utf-8")
+
+
 def test_two_sentences_are_compared(folder: Path) -> None:
     texts = ("the red cat sees a small book.", "--compare", "where is the book?")
     done = run("explain", "-m", "run", "--to", "de", *texts, "--word", "book", cwd=folder)
@@ -84,6 +97,10 @@ def test_two_sentences_are_compared(folder: Path) -> None:
         (("-m", "run", "--to", "de", "cat", "--word", "cat"), "--word needs a second sentence."),
         (("-m", "run", "--to", "de", "cat", "--compare", "cat", "--npz", "x.npz"), "a comparison has no NPZ file."),
         (("-m", "run", "--to", "de", "cat", "--sums", "encoder.9"), "'encoder.9' is not a head of this model."),
+        (
+            ("-m", "run", "cat", "-o", "x.pdf"),
+            "--output x.pdf is neither a page nor JSON. Use a name that ends in .html",
+        ),
         (("-m", "run", "--to", "fr", "cat"), ">>fr<< is not a language of this vocabulary."),
         (("-m", "writer", "cat", "--target", "dog"), "a model of shape decoder does not translate."),
     ],

@@ -51,12 +51,16 @@ class DetailOptions:
     sums: Annotated[
         list[str] | None,
         typer.Option(
-            help="With --json: also write the queries, keys and values of this head, such as "
+            help="With --json or --output: also write the queries, keys and values of this head, such as "
             "decoder.2.cross_attention.head.5, counted from 0, or of all heads (all). Can be repeated."
         ),
     ] = None
     npz: Annotated[Path | None, typer.Option(help="Write all arrays to this NPZ file, by name and in float32.")] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write a page to explore in a browser (.html), or JSON (.json)."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,11 @@ def explain(
     try:
         from clearhead.explain import open_model
 
-        _check_npz(details.npz, comparison)
+        _check_files(details, comparison)
         chosen = translation_model(model, [text], sentence.source_language, sentence.language)
         opened = open_model(chosen.path)
         if comparison.compare is not None:
-            _compare(opened, text, comparison, chosen.language, as_json=details.as_json)
+            _compare(opened, text, comparison, details, chosen.language)
         else:
             _explain(opened, text, sentence, details, chosen.language)
     except ModuleNotFoundError as missing:
@@ -97,17 +101,20 @@ def explain(
         raise
 
 
-def _check_npz(path: Path | None, comparison: ComparisonOptions) -> None:
-    """Raise an error, before the model is loaded, if the NPZ file cannot be written or options contradict."""
+def _check_files(details: DetailOptions, comparison: ComparisonOptions) -> None:
+    """Raise an error, before the model is loaded, if a file cannot be written or options contradict."""
     from clearhead.files.destination import Output, check_outputs
 
     if comparison.word is not None and comparison.compare is None:
         raise ConfigError("--word needs a second sentence. Give it with --compare.")
-    if path is None:
-        return
-    if comparison.compare is not None:
+    if details.npz is not None and comparison.compare is not None:
         raise ConfigError("a comparison has no NPZ file. Remove --npz or --compare.")
-    check_outputs([Output(path, "npz")], [])
+    if details.output is not None and details.output.suffix.lower() not in (".html", ".json"):
+        raise ConfigError(
+            f"--output {details.output} is neither a page nor JSON. Use a name that ends in .html or .json."
+        )
+    named = ((details.npz, "npz"), (details.output, "output"))
+    check_outputs([Output(path, option) for path, option in named if path is not None], [])
 
 
 def _explain(
@@ -139,23 +146,36 @@ def _explain(
         typer.echo(f"clearhead: {note}", err=True)
     if details.npz is not None:
         write_file(details.npz, to_npz(explanation))
-    typer.echo(_json(to_dict(explanation)) if details.as_json else explanation_text(explanation).removesuffix("\n"))
+    _show(to_dict(explanation), explanation_text(explanation), details)
 
 
 def _compare(
     opened: "Translator | LoadedModel",
     text: str,
     options: ComparisonOptions,
+    details: DetailOptions,
     language: str | None,
-    *,
-    as_json: bool,
 ) -> None:
     from clearhead.explain import compare
     from clearhead.explain.explanation_text import comparison_text
 
     assert options.compare is not None
     comparison = compare(opened, text, options.compare, word=options.word, language=language)
-    typer.echo(_json(comparison.to_dict()) if as_json else comparison_text(comparison).removesuffix("\n"))
+    _show(comparison.to_dict(), comparison_text(comparison), details)
+
+
+def _show(data: dict[str, Any], table: str, details: DetailOptions) -> None:
+    """Write the file that was requested, and print JSON; print the table where neither was requested."""
+    from clearhead.explain import explanation_page
+    from clearhead.files.writing import write_file
+
+    if details.output is not None:
+        is_page = details.output.suffix.lower() == ".html"
+        write_file(details.output, (explanation_page(data) if is_page else _json(data) + "\n").encode())
+    if details.as_json:
+        typer.echo(_json(data))
+    elif details.output is None:
+        typer.echo(table.removesuffix("\n"))
 
 
 def _json(data: dict[str, Any]) -> str:

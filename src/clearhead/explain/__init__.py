@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from clearhead.explain.explanation_file import to_dict, to_npz
     from clearhead.explain.opening import LoadedModel, open_model
     from clearhead.explain.options import ExplainOptions
+    from clearhead.explain.page.page import explanation_page
     from clearhead.explain.sentence import explain
 
 _HOMES = {
@@ -20,6 +21,7 @@ _HOMES = {
     **dict.fromkeys(("LoadedModel", "open_model"), "opening"),
     "ExplainOptions": "options",
     "explain": "sentence",
+    "explanation_page": "page.page",
 }
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "compare",
     "continue_from",
     "explain",
+    "explanation_page",
     "open_model",
     "to_dict",
     "to_npz",

@@ -1,0 +1,1 @@
+"""The page of an explanation: HTML, style sheet and script in one file."""

@@ -1,0 +1,98 @@
+"""The explanation of a model as one self-contained HTML page, from the data that `clearhead explain` writes as JSON.
+
+The script draws what is in the data. Its files form one element, whose hash is in the policy of the page.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from clearhead.worksheet.render.page import document, escape, minified, package_file, tag
+from clearhead.worksheet.render.roles import ATTENTION, FEED_FORWARD, KEY, QUERY, RESIDUAL, VALUE
+
+_PACKAGE = "clearhead.explain.page"
+# In this order: a file may use at load time only what the files before it define.
+_SCRIPTS = (
+    *("elements", "data", "grid", "strip", "lanes", "why", "machine"),
+    *("sums", "atlas", "word", "search", "compare", "explain"),
+)
+_ROLES = (QUERY, KEY, VALUE, ATTENTION, FEED_FORWARD, RESIDUAL)
+_NUM_ALTERNATIVES = 3  # in the table for readers without JavaScript
+
+
+def explanation_page(data: Mapping[str, Any]) -> str:
+    """Return the page of an explanation, or of a comparison of two sentences."""
+    style = minified(package_file("sheet.css") + package_file("explain.css", _PACKAGE))
+    script = "\n".join(package_file(f"{name}.js", _PACKAGE) for name in _SCRIPTS)
+    return document(_title(data), style, script, 'class="clearhead explanation"', _body(data))
+
+
+def _title(data: Mapping[str, Any]) -> str:
+    if "clearhead_comparison" in data:
+        return f"“{data['word']}” in two sentences"
+    text = (data["target"] or data["source"])["text"]
+    return str(text) or "Explanation"
+
+
+def _body(data: Mapping[str, Any]) -> Iterator[str]:
+    yield "<header>"
+    yield from _heading(data)
+    yield f'<p class="model">{escape(_model_line(data["model"]))}</p>'
+    for note in _notes(data):
+        yield f'<p class="warning">{escape(note)}</p>'
+    roles = "".join(f'<li class="{role.name}">{tag(role)}</li>' for role in _ROLES)
+    yield f'<ul class="legend" aria-label="Colours and letters">{roles}</ul></header>'
+    yield '<nav aria-label="Sections"><ul></ul></nav>'
+    yield f'<main><div id="fallback">{"".join(_without_script(data))}</div></main>'
+    yield f'<script type="application/json" id="explanation">{_embedded(data)}</script>'
+
+
+def _embedded(data: Mapping[str, Any]) -> str:
+    """Return JSON that cannot end its script element: `<` is written as an escape, and everything is ASCII."""
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _heading(data: Mapping[str, Any]) -> Iterator[str]:
+    if "clearhead_comparison" in data:
+        yield f"<h1>{escape(_title(data))}</h1>"
+        return
+    source, target = data["source"], data["target"]
+    if source and target:
+        yield f'<p class="source" dir="auto">{escape(source["text"])}</p>'
+    yield f'<h1 dir="auto">{escape(_title(data))}</h1>'
+
+
+def _model_line(model: Mapping[str, Any]) -> str:
+    layers = {
+        "encoder-decoder": f"{model['encoder_layers']} encoder and {model['decoder_layers']} decoder layers",
+        "decoder": f"{model['decoder_layers']} decoder layers",
+        "encoder": f"{model['encoder_layers']} encoder layers",
+    }[model["shape"]]
+    parameters = f"{model['parameters']:,} parameters"
+    return f"{model['name']} · {layers} of {model['heads']} heads · width {model['d_model']} · {parameters}"
+
+
+def _notes(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a reader must know: a window, a given translation, and where float64 would choose otherwise."""
+    if data.get("window"):
+        yield data["window"]["note"]
+    if (data.get("target") or {}).get("is_given"):
+        yield "This translation was given; the model did not choose it."
+    for difference in (data.get("translation") or {}).get("differences", ()):
+        best = f"“{difference['best_piece']}” ({difference['best_probability']:.4f})"
+        own = f"“{difference['piece']}” ({difference['probability']:.4f})"
+        yield f"At token {difference['position'] + 1} the trace in float64 would choose {best} instead of {own}."
+    yield from data.get("notes", ())
+
+
+def _without_script(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the words and their probabilities as a table, for a browser without JavaScript."""
+    yield "<p>The pictures of this page need JavaScript. No data leaves this file.</p>"
+    if not data.get("tokens"):
+        return
+    yield "<table><thead><tr><th>Token</th><th>Probability</th><th>Most probable tokens</th></tr></thead><tbody>"
+    for token in data["tokens"]:
+        others = (f"{one['piece']} {one['probability']:.4f}" for one in token["alternatives"][:_NUM_ALTERNATIVES])
+        cells = (token["piece"], f"{token['probability']:.4f}", ", ".join(others))
+        yield f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+    yield "</tbody></table>"

@@ -1,0 +1,68 @@
+// The sum behind a weight: the products of the score, the softmax of the row, and the values that the row mixes.
+// Totals are sums of the numbers shown; beside each stands the number of the model, which was rounded after its own sum.
+
+const inBrackets = (value, decimals) => (value < 0 ? `(${write(value, decimals)})` : write(value, decimals));
+const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
+// A total and its parts as one line: `0.84 = 1.20×0.50 + 0.30×0.80`.
+function sumLine(name, result, parts, className) {
+  return make("p", { class: `sum-line ${className}`, "data-total": result }, make("b", {}, name), ` ${write(result, 4)} = ${parts.join(" + ")}`);
+}
+
+function cellWorking({ stack, layer, head }, i, j) {
+  const { name, weights: allWeights } = stack.layers[layer][head];
+  const weights = allWeights[i];
+  const sums = DATA.sums?.[name];
+  const [query, key] = [stack.key === "cross" ? inputLabels[i] : stack.rows[i], stack.columns[j]];
+  const title = make("h4", {}, make("q", { dir: "auto" }, query), " → ", make("q", { dir: "auto" }, key), `: weight ${write(weights[j], 4)}`);
+  const seen = weights.filter((_, n) => !isMaskedAt(stack)(i, n));
+  const row = sumLine("row", total(seen), seen.map((weight) => write(weight, 4)), "row-sum");
+  if (isMaskedAt(stack)(i, j)) return make("div", {}, title, make("p", {}, "This key comes later in the sentence. Its score is −∞ before the softmax, so its weight is 0."));
+  if (!sums) {
+    return make("div", {}, title, make("p", { class: "hint" }, "The weights of this row add up to 1, up to rounding:"), row, make("p", { class: "hint" }, headsWithSums()));
+  }
+  return make("div", {}, title, scoreStep(sums, i, j), softmaxStep(stack, sums, weights, i, j), row, valueStep(sums, weights, i, j));
+}
+
+function headsWithSums() {
+  const names = Object.keys(DATA.sums ?? {});
+  return names.length ? `The products behind the scores are in this file for: ${names.join(", ")}.` : "The products behind the scores are not in this file.";
+}
+
+// s = q·k / √E, product by product.
+function scoreStep(sums, i, j) {
+  const [q, k] = [sums.q[i], sums.k[j]];
+  const products = q.map((value, e) => value * k[e]);
+  const dot = total(products);
+  const width = q.length;
+  const lines = make("tbody", {}, products.map((product, e) => make("tr", {}, make("th", { scope: "row" }, e + 1), make("td", { class: "query" }, write(q[e], 4)), make("td", { class: "key" }, write(k[e], 4)), make("td", {}, write(product, 4)))));
+  const foot = make("tfoot", {}, make("tr", {}, make("th", { scope: "row", colspan: 3 }, "sum of the products"), make("td", { class: "products-total" }, write(dot, 4))));
+  const head = make("tr", {}, make("th", { scope: "col" }, ""), make("th", { scope: "col" }, "Q query"), make("th", { scope: "col" }, "K key"), make("th", { scope: "col" }, "product"));
+  const table = make("div", { class: "box products-box", tabindex: 0, role: "group", "aria-label": "Products of the score" }, make("table", { class: "products" }, make("thead", {}, head), lines, foot));
+  const first = products.slice(0, 4).map((_, e) => `${inBrackets(q[e], 2)}×${inBrackets(k[e], 2)}`);
+  return make("section", {}, make("h5", {}, "1. Score"), make("p", { class: "formula" }, `${write(sums.scores[i][j], 4)} = (${first.join(" + ")}${width > 4 ? " + …" : ""}) / √${width} = ${write(dot, 4)} / ${write(Math.sqrt(width), 4)}`),
+    make("details", {}, make("summary", {}, `All ${width} products`), table));
+}
+
+// w = e^s / Σ e^s over the keys that are not masked.
+function softmaxStep(stack, sums, weights, i, j) {
+  const scores = sums.scores[i].filter((_, n) => !isMaskedAt(stack)(i, n));
+  const power = (score) => [`e`, make("sup", {}, write(score, 2))];
+  const rest = scores.flatMap((score, n) => [n ? " + " : "", ...power(score)]);
+  return make("section", {}, make("h5", {}, "2. Weight: softmax of the row"), make("p", { class: "formula" }, `${write(weights[j], 4)} = `, power(sums.scores[i][j]), " / (", rest, ")"));
+}
+
+// z = Σ w v: one number of the head's output.
+function valueStep(sums, weights, i, j) {
+  const element = make("section", {}, make("h5", {}, "3. Output z: the values V, mixed by the weights"));
+  const shown = make("div");
+  const show = (e) => {
+    const parts = weights.map((weight, n) => [weight, sums.v[n]?.[e]]).filter(([weight, value]) => value !== undefined && weight !== 0);
+    const result = total(parts.map(([weight, value]) => weight * value));
+    shown.replaceChildren(sumLine(`z[${e + 1}]`, result, parts.map(([weight, value]) => `${write(weight, 4)}×${inBrackets(value, 4)}`), "value-sum"),
+      make("p", { class: "hint" }, `${inBrackets(sums.v[j][e], 4)} is the number of this key's value. The model's own sum is ${write(sums.z[i][e], 4)}; the numbers shown have four decimals.`));
+  };
+  element.append(choice("Number of the vector", sums.z[i].map((_, e) => [e, String(e + 1)]), 0, (e) => show(Number(e))), shown);
+  show(0);
+  return element;
+}
