@@ -5,7 +5,8 @@ planner existed), or one of three configs per corpus that were fixed before the 
 many updates as fit into the time, by the same measurement as the planner.
 
 All plans are made first, one after the other, on a device without other work. A plan has a number of updates, so it can
-then be trained beside others (`--at-once`) with the same result as alone. Each job prints a line of JSON.
+then be trained beside others (`--at-once`) with the same result as alone, with the vocabulary and the token stores of
+the plan. Each job prints a line of JSON.
 
     python benchmarks/plan_fit.py --data data --minutes 2 tatoeba-en-es/plan tatoeba-en-es/defaults >> fit.jsonl
     python benchmarks/plan_fit.py --table fit.jsonl
@@ -181,6 +182,7 @@ def make_plan_of(job: Job, options: argparse.Namespace, import_seconds: float) -
     request = PlanRequest(corpus_of(files), options.minutes, start - import_seconds, changes, "--set")
     with RunFolder.create_for_plan(job.folder / "planned") as folder, Reporter() as reporter:
         plan = make_plan(request, folder, reporter)
+        folder.begin(plan.config)
     (job.folder / "plan.yaml").write_text(plan_yaml(plan), encoding="utf-8")
     seconds = time.perf_counter() - start + import_seconds
     return {**plan.to_data(), "seconds_before_training": round(seconds, 1)}
@@ -196,9 +198,9 @@ def train_and_judge(job: Job, options: argparse.Namespace, plan: Mapping[str, An
     """Train the plan of a job, and score it on the validation files of the corpus, with greedy search."""
     from clearhead.evaluation.scores import bleu, chrf
 
-    run, (source, target) = job.folder / "run", job.languages
+    run, (source, target) = job.folder / "planned", job.languages
     start = time.perf_counter()
-    outcome = json.loads(clearhead("train", job.folder / "plan.yaml", "--run", run, "--json"))
+    outcome = json.loads(clearhead("train", "--resume", "--run", run, "--json"))
     seconds = time.perf_counter() - start
     texts = [job.folder / f"valid.{source}", job.folder / "output.txt"]
     clearhead("translate", "-m", run, "-i", texts[0], "-o", texts[1], "--no-paragraphs", "--quiet")
@@ -216,6 +218,7 @@ def train_and_judge(job: Job, options: argparse.Namespace, plan: Mapping[str, An
         "valid": {score.name: score.to_dict() for score in (bleu(outputs, references), chrf(outputs, references))},
         "updates": outcome["steps"],
         "best_update": outcome["best_step"],
+        "seconds_before_training": plan["seconds_before_training"],
         "planned_seconds": round(plan["seconds_before_training"] + plan["training_seconds"], 1),
         "wall_seconds": round(seconds, 1),
         "at_once": options.at_once,
