@@ -1,6 +1,6 @@
 """Averages of weights: exponential, or over several checkpoints. Both are often better than the last weights."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -8,7 +8,7 @@ from torch import Tensor
 
 from clearhead.formats.checkpoint import load_checkpoint
 from clearhead.formats.weights import own_tensors
-from clearhead.model import TrainableModel
+from clearhead.model import TrainableModel, build_model
 
 
 class RunningAverage:
@@ -35,6 +35,17 @@ class RunningAverage:
     def tensors(self) -> dict[str, Tensor]:
         """Return the tensors of the average by name, not copies."""
         return dict(zip(self._names, self._average, strict=True))
+
+
+def copy_with(model: TrainableModel, tensors: Mapping[str, Tensor]) -> TrainableModel:
+    """Return another model of the same config on the same device with copies of the given weights."""
+    own = own_tensors(model)
+    with torch.random.fork_rng(devices=[]):
+        copy = build_model(model.config).to(next(iter(own.values())).device)
+    with torch.no_grad():
+        for name, tensor in own_tensors(copy).items():
+            tensor.copy_(tensors[name])
+    return copy
 
 
 def average_in(model: TrainableModel, folders: Sequence[Path]) -> None:

@@ -1,13 +1,14 @@
-"""Divergence: the message about a loss that is not finite or explodes, and the batch that is saved for inspection."""
+"""Divergence: the message about a loss that is not finite or explodes, the saved batch, the checkpoint before it."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from clearhead.data.batches import NO_LABEL, Ids, TokenBatch
-from clearhead.errors import printable
+from clearhead.errors import RunError, printable
 from clearhead.files.json_file import json_writer
 from clearhead.files.writing import write_together
 from clearhead.text.tokeniser import Tokeniser, Vocabularies
+from clearhead.training.state import forget_after, readable_checkpoints, step_of
 
 FOLDER = "diverged"
 
@@ -39,6 +40,32 @@ def save_fault(folder: Path, step: int, batches: Sequence[TokenBatch], vocabular
     pairs = [pair for batch in batches for pair in _pairs(batch, vocabularies)]
     write_together(folder / FOLDER, {name: json_writer({"step": step, "pairs": pairs})})
     return folder / FOLDER / name
+
+
+def last_good_checkpoint(checkpoints: Path, fault: DivergenceError, log_every: int) -> Path | None:
+    """Return the last checkpoint before the divergence, and remove later ones.
+
+    A loss that is not finite is noticed before anything is saved; one that explodes, only at the next log line.
+    """
+    readable = [place for place, wrong in readable_checkpoints(checkpoints) if not wrong][::-1]
+    if fault.rise is not None:
+        last_log = (fault.step - 1) // log_every * log_every
+        readable = [place for place in readable if step_of(place) <= last_log] or readable[:1]
+    if readable:
+        forget_after(checkpoints, step_of(readable[-1]))
+    return readable[-1] if readable else None
+
+
+def stop_error(sentence: str, good: Path | None) -> RunError:
+    """Return the error of a run that stops at a divergence, with what to do; `good` is the last good checkpoint."""
+    advice = "There is no checkpoint yet. Start"
+    if good is not None:
+        advice = f"The last good checkpoint is {good.name}: resume the run with a lower training.rate. Or start"
+    return RunError(
+        f"{sentence} {advice} again with a lower training.rate, a longer training.warm_up, or "
+        "training.on_divergence: roll_back.",
+        options=("changes",) if good is None else {"resume": "", "changes": "training.rate=LOWER"},
+    )
 
 
 def _pairs(batch: TokenBatch, vocabularies: Vocabularies) -> list[dict[str, object]]:

@@ -9,23 +9,22 @@ import time
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import torch
 
-from clearhead.data.batches import BatchStream, TokenBatch, make_layout
+from clearhead.data.batches import TokenBatch
 from clearhead.errors import CheckpointError, RunError, is_out_of_memory, printable
 from clearhead.evaluation.scores import Score
 from clearhead.files.manifest import read_manifest, unverified_note
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.weights import own_tensors
-from clearhead.model import TrainableModel, build_model
+from clearhead.model import TrainableModel
 from clearhead.model.device import choose_device, choose_kernels
 from clearhead.text.statistics import TextStatistics
-from clearhead.training.average import average_in
+from clearhead.training.average import average_in, copy_with
 from clearhead.training.collection import collection_paused
 from clearhead.training.config import RunConfig
-from clearhead.training.divergence import DivergenceError, describe_fault, save_fault
+from clearhead.training.divergence import DivergenceError, describe_fault, last_good_checkpoint, save_fault, stop_error
 from clearhead.training.feed import BatchPrefetcher, sharing, to_batch
 from clearhead.training.outcome import Outcome, Stopped
 from clearhead.training.prepare import Prepared, prepare
@@ -46,6 +45,7 @@ from clearhead.training.state import (
 )
 from clearhead.training.step import Totals, Updater
 from clearhead.training.stopping import Stop, stopping
+from clearhead.training.stream import open_stream
 from clearhead.training.timeline import Timeline
 from clearhead.training.validate import Validator
 from clearhead.training.warm_up import warming_up
@@ -89,7 +89,8 @@ class _Run:
     ) -> None:
         self.config, self.folder, self.reporter, self.device = config, folder, reporter, device
         self.training = config.training
-        self.precision = torch.bfloat16 if self._is_mixed() else torch.float32
+        is_mixed = {"auto": device.type == "cuda", "bfloat16": True}.get(self.training.precision, False)
+        self.precision = torch.bfloat16 if is_mixed else torch.float32
         self.has_labels = config.task == "classify"
         is_compiled = self.device.type == "cuda" if self.training.is_compiled is None else self.training.is_compiled
         if self.device.type == "cuda":
@@ -97,7 +98,7 @@ class _Run:
             choose_kernels(self.training.is_deterministic)
         self.model = prepared.model.to(self.device).train()
         self.updater = Updater(self.model, self.training, is_compiled=is_compiled, precision=self.precision)
-        self.stream = self._stream(prepared)
+        self.stream = open_stream(config, prepared, reporter)
         self.total = self._total()
         self.timeline = Timeline(config, self.total)
         self.validator = None
@@ -114,34 +115,6 @@ class _Run:
         self._validation_seconds = 0.0  # how long the last validation took
         # The first log line of a compiled run includes the time to compile, which says nothing about its speed.
         self._logs_until_speed = 2 if is_compiled else 1
-
-    def _is_mixed(self) -> bool:
-        if self.training.precision == "auto":
-            return self.device.type == "cuda"
-        return self.training.precision == "bfloat16"
-
-    def _stream(self, prepared: Prepared) -> BatchStream:
-        batching = self._batching()
-        layout = make_layout(
-            prepared.train, self.training.tokens_per_batch, batching=batching, has_labels=self.has_labels,
-            max_tokens=self.config.data.max_tokens,
-        )  # fmt: skip
-        stream = BatchStream(
-            prepared.train, prepared.vocabularies, layout, weights=[corpus.weight for corpus in self.config.data.train],
-            seed=self.training.seed, has_labels=self.has_labels,
-        )  # fmt: skip
-        self.reporter.message(
-            f"Batches of {len(layout.shapes)} shape{'s' if len(layout.shapes) > 1 else ''} ({batching}): "
-            f"{', '.join(str(shape) for shape in layout.shapes)}; {100 * stream.padding:.1f} % padding."
-        )
-        return stream
-
-    def _batching(self) -> Literal["packed", "bucketed"]:
-        """Return how rows are filled. A classifier, or a norm over entire sentences, needs one sentence per row."""
-        has_encoder = self.model.config.shape != "decoder"
-        if self.has_labels or (has_encoder and self.model.config.encoder_norm == "all"):
-            return "bucketed"
-        return "packed" if self.training.batching == "auto" else self.training.batching
 
     def _total(self) -> int:
         """Return the number of updates of the run. Epochs are converted by the size of the first one."""
@@ -388,13 +361,9 @@ class _Run:
         """Return the model that is validated and saved: the averaged weights if there are any."""
         if self.training.average == "none":
             return self.model
-        with torch.random.fork_rng(devices=[]):
-            model = build_model(self.model.config).to(self.device)
         average = self.updater.average
         tensors = own_tensors(self.model) if average is None else average.tensors()
-        with torch.no_grad():
-            for name, tensor in own_tensors(model).items():
-                tensor.copy_(tensors[name])
+        model = copy_with(self.model, tensors)
         if self.training.average == "last":
             every, number = self.training.checkpoint_every, self.training.average_last - 1
             average_in(model, planned_checkpoints(self.folder.checkpoints, every, self.progress.step)[-number:])
@@ -449,16 +418,9 @@ class _Run:
         token_batches = next((batches for step, batches in self.recent if step == fault.step), [])
         place = save_fault(self.folder.path, fault.step, token_batches, self.vocabularies)
         sentence = describe_fault(fault, place)
-        good = self._last_good(fault)
+        good = last_good_checkpoint(self.folder.checkpoints, fault, self.training.log_every)
         if self.training.on_divergence == "stop":
-            advice = "There is no checkpoint yet. Start"
-            if good is not None:
-                advice = f"The last good checkpoint is {good.name}: resume the run with a lower training.rate. Or start"
-            raise RunError(
-                f"{sentence} {advice} again with a lower training.rate, a longer training.warm_up, or "
-                "training.on_divergence: roll_back.",
-                options=("changes",) if good is None else {"resume": "", "changes": "training.rate=LOWER"},
-            )
+            raise stop_error(sentence, good)
         assert good is not None, "a run with roll_back has a checkpoint of its initial weights"
         self.num_roll_backs += 1
         if self.num_roll_backs > _MAX_ROLL_BACKS:
@@ -476,19 +438,6 @@ class _Run:
         self.reporter.message(
             f"{sentence} Returning to {good.name}, with the learning rate multiplied by {factor:g} from now on."
         )
-
-    def _last_good(self, fault: DivergenceError) -> Path | None:
-        """Return the last checkpoint before the divergence, and remove later ones.
-
-        A loss that is not finite is noticed before anything is saved; one that explodes, only at the next log line.
-        """
-        readable = [place for place, wrong in readable_checkpoints(self.folder.checkpoints) if not wrong][::-1]
-        if fault.rise is not None:
-            last_log = (fault.step - 1) // self.training.log_every * self.training.log_every
-            readable = [place for place in readable if step_of(place) <= last_log] or readable[:1]
-        if readable:
-            forget_after(self.folder.checkpoints, step_of(readable[-1]))
-        return readable[-1] if readable else None
 
 
 def _no_memory(step: int) -> str:
