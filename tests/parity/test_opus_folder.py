@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from clearhead.explain import explain, open_model
 from clearhead.text.marian import load_marian_vocabularies
 from tests.command import run
 from tests.parity.test_marian import marian_of
@@ -84,3 +85,26 @@ def test_translations_are_those_of_transformers(opus: Path, tmp_path: Path, engi
     assert done.stderr.startswith(note), done.stderr
     assert done.stderr.count("\n") == 1, "and it is the engine that was asked for"
     assert done.stdout.split("\n") == [*right, "", ""]
+
+
+def test_explained_attention_is_that_of_transformers(opus: Path) -> None:
+    """Weights of every head, and log P of every token, of the translation that clearhead explains."""
+    explanation = explain(open_model(opus), ENGLISH[0])
+    assert explanation.source is not None
+    assert explanation.target is not None
+    marian = transformers.MarianMTModel.from_pretrained(str(opus), attn_implementation="eager").eval()
+    target = list(explanation.target.ids)
+    with torch.no_grad():
+        outputs = marian(
+            input_ids=torch.tensor([explanation.source.ids]),
+            decoder_input_ids=torch.tensor([[marian.config.decoder_start_token_id, *target[:-1]]]),
+            output_attentions=True,
+        )
+    theirs_by_stack = {
+        "encoder": outputs.encoder_attentions, "decoder": outputs.decoder_attentions, "cross": outputs.cross_attentions,
+    }  # fmt: skip
+    for name, stack in explanation.stacks.items():
+        weights = torch.cat(theirs_by_stack[name]).numpy()  # (layers, heads, queries, keys)
+        assert stack.weights == pytest.approx(weights, abs=1e-5)
+    log_probs = torch.log_softmax(outputs.logits[0], dim=-1)[range(len(target)), target]
+    assert [output.log_prob for output in explanation.outputs] == pytest.approx(log_probs.tolist(), abs=1e-4)
