@@ -90,7 +90,7 @@ def test_two_sentences_are_compared(folder: Path) -> None:
     ("arguments", "message"),
     [
         (("-m", "run", "--to", "de", " "), "clearhead: the text is empty. Give a sentence.\n"),
-        (("-m", "run", "--to", "de", "cat " * 2500), "an explanation shows at most 256. Give one sentence.\n"),
+        (("-m", "run", "--to", "de", "cat " * 2500), "an explanation shows at most 128. Give one sentence.\n"),
         (("-m", "exported", "cat"), "Open the run or the checkpoint that it was exported from (--model).\n"),
         (("-m", "nowhere", "cat"), "nowhere does not exist."),
         (("-m", "run", "--to", "de", "cat", "--hypothesis", "2"), "--hypothesis 2 needs a beam of at least 3."),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from operator import itemgetter
 
 from clearhead.decoding.engines.engine import EngineNeeds
 from clearhead.decoding.pipeline import Segment, TranslationOptions
@@ -11,7 +12,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import DataError
 from clearhead.explain.explanation import Continuation, ExplainedToken
-from clearhead.explain.options import check_text
+from clearhead.explain.options import MAX_SEARCHES, check_text
 from clearhead.text.special import language_tag
 from clearhead.text.tokeniser import split_tag
 
@@ -49,7 +50,8 @@ def forced_tokens(
 ) -> tuple[Continuation, ...]:
     """Force the `number` most probable other tokens at every position of a translation, all in one batch.
 
-    `source` are the ids without the end token.
+    A long translation has too many positions: those with the most probable other tokens are taken. `source` are the ids
+    without the end token.
     """
     never = set(translator.model.config.never_written)
     tokens = [output.token for output in outputs]
@@ -58,6 +60,10 @@ def forced_tokens(
         for output in outputs
         for other in [other for other in output.alternatives if other.token not in {output.token, *never}][:number]
     ]
+    if len(outputs) > MAX_SEARCHES:
+        forced = sorted(
+            sorted(forced, key=lambda pair: -pair[1].probability)[: MAX_SEARCHES * number], key=itemgetter(0)
+        )
     prefixes = [(*tokens[:position], other.token) for position, other in forced]
     hypotheses = continued(translator, source, prefixes, search)
     texts = translator.vocabularies.target.decode([hypothesis.tokens for hypothesis in hypotheses])

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.text.tokeniser import Tokeniser
 
-MAX_TOKENS = 256  # of a source or target: the trace of a large model grows to gigabytes
+MAX_TOKENS = 128  # of a source: time and memory grow with the square of its length, and faster
+MAX_SEARCHES = 32  # other translations of one kind: of forced tokens, or without a word
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from clearhead.explain.explanation import (
 )
 from clearhead.explain.lens import ranked
 from clearhead.explain.opening import LoadedModel, double_copy, explained_model, model_name
-from clearhead.explain.options import ExplainOptions, check_text
+from clearhead.explain.options import MAX_SEARCHES, ExplainOptions, check_text
 from clearhead.explain.outputs import explained_outputs, shown_ids
 from clearhead.explain.rollout import rollouts
 from clearhead.explain.search import explain_search
@@ -118,7 +118,7 @@ class _TranslationExplainer:
             continuations=continuations,
             pieces=dict(zip(sorted(ids), vocabularies.target.pieces(sorted(ids)), strict=True)),
             sums=sums,
-            notes=(*translation.notes, *notes),
+            notes=(*translation.notes, *notes, *_limits(source_row, target_row)),
         )
 
     def _translated(self, text: str) -> tuple[Translation, TranslatedPart]:
@@ -189,7 +189,7 @@ class _TranslationExplainer:
         return [(*tag, *ids, source.ids[-1]) for ids in tokeniser.encode(texts)]
 
     def _left_out(self, source: TokenRow) -> tuple[LeftOutWord, ...]:
-        if not self.options.has_translations:
+        if not self.options.has_translations or len(source.words) > MAX_SEARCHES:
             return ()
         texts = [source.without(word) for word in range(len(source.words))]
         options = TranslationOptions(language=self._language_of(source), is_paragraphs=False)
@@ -213,3 +213,13 @@ class _TranslationExplainer:
         is_same = recorded.best[0].tokens == part.hypotheses[0].tokens
         note = "The recorded search found another translation, because two hypotheses differ only by rounding."
         return tree, () if is_same else (note,)
+
+
+def _limits(source: TokenRow, target: TokenRow) -> tuple[str, ...]:
+    """Return a note for each part of a long sentence that is left out."""
+    notes = []
+    if len(target) > MAX_SEARCHES:
+        notes.append(f"Other tokens are forced at {MAX_SEARCHES} of {len(target)} positions: the most probable ones.")
+    if len(source.words) > MAX_SEARCHES:
+        notes.append(f"The source is not translated without each of its words, because it has over {MAX_SEARCHES}.")
+    return tuple(notes)

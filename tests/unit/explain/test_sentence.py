@@ -151,7 +151,7 @@ def test_the_shape_of_a_model_does_not_matter(norm_place: str, positions: str) -
 def test_what_cannot_be_explained_is_said_in_one_sentence(german: Translator, language_model: LoadedModel) -> None:
     with pytest.raises(DataError, match=r"^the text is empty\. Give a sentence\.$"):
         explain(german, "  ", language="de")
-    with pytest.raises(DataError, match="the text has 6,003 tokens, but an explanation shows at most 256"):
+    with pytest.raises(DataError, match="the text has 6,003 tokens, but an explanation shows at most 128"):
         explain(german, "cat " * 1000 + "a " * 3000 + "x", language="de")
     with pytest.raises(ConfigError, match="a temperature samples at random"):
         explain(german, "cat", search=SearchSettings(temperature=1.0), language="de")
@@ -174,3 +174,22 @@ def test_a_text_of_unknown_characters_is_refused(german: Translator) -> None:
 def test_several_sentences_are_not_explained_at_once(german: Translator) -> None:
     with pytest.raises(DataError, match="the text has 2 sentences, which are translated one by one"):
         explain(german, "where is the old house? the red cat sees a small book.", language="de")
+
+
+def test_a_long_sentence_is_searched_again_only_where_it_matters(
+    german: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clearhead.explain.sentence.MAX_SEARCHES", 3)
+    monkeypatch.setattr("clearhead.explain.continuation.MAX_SEARCHES", 3)
+    search = SearchSettings(max_length=7)
+    explanation = explain(german, SENTENCE, search=search, language="de")
+    assert explanation.left_out == ()
+    positions = [other.position for other in explanation.continuations]
+    assert len(positions) == 3
+    assert positions == sorted(positions)
+    chances = {
+        output.position: max(other.probability for other in output.alternatives if other.token != output.token)
+        for output in explanation.outputs
+    }
+    assert set(positions) == set(sorted(chances, key=lambda position: -chances[position])[:3])
+    assert len([note for note in explanation.notes if "forced at 3 of 7" in note or "it has over 3" in note]) == 2
