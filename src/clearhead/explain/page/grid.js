@@ -22,7 +22,8 @@ function weightGrid({ name, tools, caption, rows, columns, weights, sentence, wo
     const head = make("tr", {}, make("td"), across.map((j) => make("th", { scope: "col", dir: "auto" }, make("span", {}, columns[j]))));
     const lines = down.map((i) => make("tr", {}, make("th", { scope: "row", dir: "auto" }, rows[i]), across.map((j) => weightCell(i, j))));
     table = make("table", { class: "map", role: "grid", "aria-label": name }, make("thead", {}, head), make("tbody", {}, lines));
-    cellsOf(table)[0].tabIndex = 0;
+    stop = cellsOf(table)[0];
+    stop.tabIndex = 0;
     body.replaceChildren(table);
     overview?.paint();
     writeDigits();
@@ -34,6 +35,14 @@ function weightGrid({ name, tools, caption, rows, columns, weights, sentence, wo
     if (isMasked(i, j)) cell.classList.add("masked");
     else cell.classList.add(level(weights[i][j]));
     return cell;
+  }
+
+  // Only the old and the new Tab stop change: a table of 64 × 64 cells has to stay fast.
+  let stop = null;
+  function moveStop(cell) {
+    stop.tabIndex = -1;
+    stop = cell;
+    stop.tabIndex = 0;
   }
 
   const placeOf = (cell) => cell.dataset.at.split(",").map(Number);
@@ -61,10 +70,12 @@ function weightGrid({ name, tools, caption, rows, columns, weights, sentence, wo
     cell.classList.add("current");
     sum.replaceChildren(working(i, j));
     sum.hidden = false;
+    figure.classList.add("with-sum");
   }
 
   function closeSum() {
     sum.hidden = true;
+    figure.classList.remove("with-sum");
     for (const other of table.querySelectorAll(".current")) other.classList.remove("current");
   }
 
@@ -85,7 +96,7 @@ function weightGrid({ name, tools, caption, rows, columns, weights, sentence, wo
     if (!cell || event.altKey || event.metaKey) return;
     const target = cellByKey(cell, event);
     if (target) {
-      makeTabStop(target);
+      moveStop(target);
       target.focus();
     } else if (event.key === "Enter") goIn(cell);
     else if (event.key !== "Escape" || !goOut()) return;
@@ -101,7 +112,7 @@ function weightGrid({ name, tools, caption, rows, columns, weights, sentence, wo
   body.addEventListener("click", (event) => {
     const cell = event.target.closest("td[data-at]");
     if (!cell) return;
-    makeTabStop(cell);
+    moveStop(cell);
     show({ zoom: "digits" });
     openSum(cell);
   });
