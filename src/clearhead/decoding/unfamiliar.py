@@ -1,10 +1,13 @@
-"""Recognise input that is unlike what a model was trained on, mostly from statistics that are stored with the model.
+"""Recognise input that is unlike what a model was trained on, and translations that are visibly wrong.
 
-There are four kinds of findings: characters that are not in the vocabulary, words in unusually many pieces, sentences
-that are unusually long, and translations that the model itself finds unlikely. A model without statistics has only
-the first.
+There are six kinds of findings: characters that are not in the vocabulary, words in unusually many pieces, sentences
+that are unusually long, translations that the model itself finds unlikely, numbers that the translation does not have,
+and letters of another script. Words, lengths and probabilities are compared with statistics that are stored with the
+model; a model without statistics has only the other kinds.
 """
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -17,10 +20,16 @@ from clearhead.text.tokeniser import Tokeniser
 CHARACTERS = "characters that the vocabulary of the model does not have"
 WORDS = "words that the model has hardly seen"
 LENGTH = "sentences far longer than those of training"
-LIKELIHOOD = "translations that the model itself finds unlikely"
+LIKELIHOOD = "translations that are probably wrong, because the model itself finds them unlikely"
+NUMBERS = "numbers that are not in the translation"
+SCRIPT = "words in the letters of another language"
 _MIN_PIECES = 4  # fewer pieces are usual in any vocabulary
 _FAR_LONGER = 1.5  # times the 99th percentile
 _MAX_WORD = 40  # characters in a message
+_NUMBER = re.compile(r"\d(?:[\d.,]*\d)?")
+_MIN_DIGITS = 2  # a single digit is often written as a word
+# The script of each language, as the names of its letters begin. Latin letters are usual in all of them.
+_SCRIPTS = {"hi": "DEVANAGARI", "bn": "BENGALI", "en": "LATIN", "es": "LATIN", "de": "LATIN", "fr": "LATIN"}
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class UnfamiliarText:
 
     statistics: TextStatistics
     source: Tokeniser
+    language: str | None = None  # of the translations, if it is known
     num_lines: int = 0
     _counts: dict[str, int] = field(default_factory=dict)
     _first: dict[str, tuple[int, UnusualText]] = field(default_factory=dict)  # the first line of each kind
@@ -55,7 +65,15 @@ class UnfamiliarText:
         self.num_lines += 1
         findings: dict[str, UnusualText] = {}
         for part in parts:
-            for finding in (self._characters(part), self._words(part), self._length(part), self._likelihood(part)):
+            for check in (
+                self._characters,
+                self._words,
+                self._length,
+                self._likelihood,
+                self._numbers,
+                self._script,
+            ):
+                finding = check(part)
                 if finding is not None:
                     findings.setdefault(finding.kind, finding)
         for kind, finding in findings.items():
@@ -110,6 +128,33 @@ class UnfamiliarText:
             f"a mean log-probability of {mean:.2f} for each token, where 99 % of the validation sentences had more "
             f"than {usual['1']:.2f}",
         )
+
+    def _numbers(self, part: TranslatedPart) -> UnusualText | None:
+        """Compare the digits of numbers, without the signs between them: 1,000 and 1.000 are the same."""
+        if not part.texts[0]:
+            return None
+        translated = set(map(_digits, _NUMBER.findall(part.texts[0])))
+        numbers = _NUMBER.findall(part.source)
+        lost = [
+            number for number in numbers if len(_digits(number)) >= _MIN_DIGITS and _digits(number) not in translated
+        ]
+        return UnusualText(NUMBERS, f"'{printable(_shortened(lost[0]))}'") if lost else None
+
+    def _script(self, part: TranslatedPart) -> UnusualText | None:
+        own = _SCRIPTS.get(self.language or "")
+        if own is None:
+            return None
+        for word in part.texts[0].split():
+            letters = [letter for letter in word if letter.isalpha() and letter not in part.source]
+            names = [unicodedata.name(letter, "").partition(" ")[0] for letter in letters]
+            if any(name not in (own, "LATIN") for name in names):
+                return UnusualText(SCRIPT, f"'{printable(_shortened(word))}'")
+        return None
+
+
+def _digits(number: str) -> str:
+    """Return the digits of a number in any script as ASCII digits."""
+    return "".join(str(unicodedata.digit(sign)) for sign in number if sign.isdigit())
 
 
 def _shortened(text: str) -> str:

@@ -148,7 +148,13 @@ class Tokeniser:
         """Return the id of a language's tag."""
         if language in self.tags:
             return self.tags[language]
-        tags = ", ".join(language_tag(name) for name in self.tags) or "no languages"
+        if not self.tags:
+            raise DataError(
+                f"this model translates in one direction, so the language '{printable(language)}' cannot be chosen. "
+                "Leave it out.",
+                options=("language",),
+            )
+        tags = ", ".join(language_tag(name) for name in self.tags)
         raise DataError(
             f"{language_tag(printable(language))} is not a language of this vocabulary."
             f"{did_you_mean(language, self.tags)} It has {tags}.",

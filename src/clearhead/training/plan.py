@@ -51,6 +51,7 @@ _OVERHEAD = {"cpu": (3.0, 0.08), "cuda": (7.0, 0.02)}
 _MAX_OVERHEAD = 0.4  # of the time
 _VALID_SENTENCES = {"cpu": 300, "cuda": 1000}
 _FEW_UPDATES = 300
+_USEFUL_PASSES = 5  # over the text; fewer give a poor translator
 _CHRF_BELOW = 20_000  # pairs: with little text BLEU is near 0, and chooses a checkpoint by chance
 
 
@@ -292,6 +293,12 @@ def _time_warnings(plan: RunPlan, text: DividedText) -> Sequence[str]:
     elif plan.config.training.steps is not None and plan.config.training.steps < _FEW_UPDATES:
         warnings.append(
             f"The time is too short: {plan.config.training.steps:,} updates are hardly enough to learn common words."
+        )
+    elif plan.passes < _USEFUL_PASSES:
+        minutes = 1 + _USEFUL_PASSES * plan.minutes_per_pass  # one for everything else
+        warnings.append(
+            f"The time is short for this text: {plan.passes:.1f} epochs give a poor translator. Allow "
+            f"{_USEFUL_PASSES} or more, which take about {minutes:.0f} minutes on this device (--minutes)."
         )
     return warnings
 

@@ -203,16 +203,16 @@ def _why_batch(batch: int, total: float, situation: Situation) -> str:
         return f"the {'largest' if batch == largest else 'smallest'} that this device uses well"
     if situation.target_tokens / _BATCHES_PER_PASS < total / _UPDATES[situation.device]:
         return f"about {_BATCHES_PER_PASS} batches or more in each pass over the text"
-    return f"small enough for about {_UPDATES[situation.device]:,} updates or more"
+    return "small, because many updates are needed in the time"
 
 
 def _regularisation(situation: Situation, passes: float, most_passes: float) -> tuple[float, float, str]:
     """Return R-Drop, dropout and the reason."""
     num_pairs = situation.num_pairs
     if passes < 3:
-        return 0.0, 0.0, f"{passes:.1f} passes over the text: nothing is read often enough to be memorised"
+        return 0.0, 0.0, "few passes over the text: nothing is read often enough to be memorised"
     if passes < _FEW_PASSES:
-        return 0.0, 0.1, f"{passes:.0f} passes over the text: little risk of overfitting"
+        return 0.0, 0.1, "not many passes over the text: little risk of overfitting"
     if situation.device == "cpu" and passes < 2 * most_passes:
         return 0.0, 0.1, "R-Drop would halve the number of updates, and small models learn slowly with much dropout"
     r_drop, dropout = (5.0, 0.3) if num_pairs < 60_000 else (3.0, 0.2)

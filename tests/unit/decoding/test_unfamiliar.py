@@ -59,9 +59,36 @@ def test_long_sentences_and_unlikely_translations_are_counted(unfamiliar: Unfami
         "1 of 4 lines: sentences far longer than those of training, for example in line 2: 33 tokens"
     )
     assert unlikely == (
-        "2 of 4 lines: translations that the model itself finds unlikely, for example in line 3: a mean "
-        "log-probability of -2.50 for each token, where 99 % of the validation sentences had more than -2.00."
+        "2 of 4 lines: translations that are probably wrong, because the model itself finds them unlikely, for example in "
+        "line 3: a mean log-probability of -2.50 for each token, where 99 % of the validation sentences had more than -2.00."
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "lost"),
+    [
+        ("It costs $25.99.", "Cuesta $25.9.", "25.99"),
+        ("There are 5577 people.", "Hay 557 personas.", "5577"),
+        ("I have 37 cats.", "मेरे पास ३७ बिल्लियाँ हैं।", None),
+        ("1,000,000 dollars", "1.000.000 dólares", None),
+        ("I have 3 cats.", "Tengo tres gatos.", None),
+        ("In 2024", "", None),
+    ],
+)
+def test_a_number_that_is_lost_is_named(
+    unfamiliar: UnfamiliarText, tokeniser: Tokeniser, source: str, translation: str, lost: str | None
+) -> None:
+    part = TranslatedPart(source, "", (5,), texts=(translation,))
+    expected = () if lost is None else (f"Numbers that are not in the translation: '{lost}'.",)
+    assert unfamiliar.notes(1, [part]) == expected
+
+
+def test_letters_of_another_script_are_named(tokeniser: Tokeniser) -> None:
+    unfamiliar = UnfamiliarText(TextStatistics(), tokeniser, "bn")
+    mixed = TranslatedPart("Tea?", "", (5,), texts=("একটু चाय লাঊँ?",))
+    assert unfamiliar.notes(1, [mixed]) == ("Words in the letters of another language: 'चाय'.",)
+    for source, text in (("Tom", "Tom টম 😀 १।"), ("चाय", "चाय")):  # Latin letters, digits and copied words are usual
+        assert unfamiliar.notes(2, [TranslatedPart(source, "", (5,), texts=(text,))]) == ()
 
 
 def test_translations_with_constraints_or_drawn_at_random_may_be_unlikely(

@@ -121,8 +121,7 @@ def test_the_number_of_updates_is_stated_once_when_it_is_known() -> None:
         recipe = choose_recipe(SIZES[1], situation(text, seconds, name), speed)
         batch = next(choice for choice in recipe.choices if choice.name == "batch")
         assert batch.reason in (
-            "small enough for about 1,500 updates or more",
-            "small enough for about 3,000 updates or more",
+            "small, because many updates are needed in the time",
             "the smallest that this device uses well",
             "about 12 batches or more in each pass over the text",
         )
