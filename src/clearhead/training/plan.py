@@ -298,7 +298,7 @@ def _time_warnings(plan: RunPlan, text: DividedText) -> Sequence[str]:
         minutes = 1 + _USEFUL_PASSES * plan.minutes_per_pass  # one for everything else
         warnings.append(
             f"The time is short for this text: {plan.passes:.1f} epochs give a poor translator. Allow "
-            f"{_USEFUL_PASSES} or more, which take about {minutes:.0f} minutes on this device (--minutes)."
+            f"{_USEFUL_PASSES} or more, which take about {minutes:.0f} minutes on this device."
         )
     return warnings
 
