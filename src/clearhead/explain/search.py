@@ -155,7 +155,9 @@ class SearchRecorder:
             return "ended", ""
         if is_ended:
             return "dropped", f"it ends, but ranks {rank + 1} among the candidates, below the beam size of {beam}"
-        return ("kept", "") if is_chosen else ("dropped", f"{beam} better candidates were kept")
+        if is_chosen:
+            return "kept", ""
+        return "dropped", "a better candidate was kept" if beam == 1 else f"{beam} better candidates were kept"
 
     def ended(self, number: int, hypothesis: Hypothesis, pushed_out: Hypothesis | None) -> None:
         """Record an ended hypothesis."""
