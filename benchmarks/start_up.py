@@ -17,7 +17,9 @@ import time
 TEXTS = {
     "a sentence": "Let's go to school.",
     "five sentences": "I have a car. We are friends. He is at home. She likes ice cream. Where is the bank?",
-    "a page": " ".join(["The old man sat down under the tree and read a long letter from his daughter."] * 20),
+    "a page": " ".join(
+        f"The old man had {number} apples under the tree and gave me all of them." for number in range(20)
+    ),
 }
 
 
