@@ -27,6 +27,11 @@ NAMES_THE_CLASS = {
     "formats/model_folder.py",
     "formats/torch_transformer.py",
     "formats/weights.py",
+    # An explanation shows the embeddings, layers and heads of this very architecture; opening.py refuses other models.
+    *(
+        f"explain/{name}.py"
+        for name in ("comparison", "contributions", "lens", "opening", "outputs", "sentence", "traced_pass")
+    ),
 }
 
 

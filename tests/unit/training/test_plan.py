@@ -99,7 +99,8 @@ def test_a_plan_uses_a_sample_of_a_text_that_is_too_long_for_the_time(
     monkeypatch.setattr(plan_rule, "_USABLE", {"cpu": 0})
     monkeypatch.setattr(plan_rule, "_MIN_LEARNED", 307)
     monkeypatch.setattr(plan_rule, "_LEARNED", 0)
-    request = PlanRequest(write_phrasebook(tmp_path, 601), 0.05, 0.0, ["model.d_model=24", "training.device=cpu"])
+    changes = ["model.d_model=24", "training.device=cpu", "training.steps=1"]  # one update: less than an epoch
+    request = PlanRequest(write_phrasebook(tmp_path, 601), 0.05, 0.0, changes)
     plan = plan_in(tmp_path, request)
     text = plan.choices[0]
     assert (text.name, text.value, text.settings) == ("text", "211 of 601 pairs", {})
