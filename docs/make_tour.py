@@ -36,7 +36,8 @@ def execute(notebook: NotebookNode, folder: Path) -> NotebookNode:
     """Run every cell in a folder and keep the outputs; an error in a cell is raised."""
     language = notebook.metadata["language_info"]
     resources = {"metadata": {"path": str(folder)}}
-    NotebookClient(notebook, timeout=300, record_timing=False, resources=resources).execute()
+    client = NotebookClient(notebook, timeout=300, record_timing=False, coalesce_streams=True, resources=resources)
+    client.execute()
     notebook.metadata["language_info"] = language  # the kernel adds the version of this Python
     for output in outputs_of(notebook):
         if "text/html" in output.get("data", {}):

@@ -46,7 +46,10 @@ def test_the_command_itself_reads_a_pipe_and_writes_a_pipe(model: str) -> None:
 
 def test_characters_outside_the_vocabulary_are_named_on_stderr_unless_it_is_quiet(model: str) -> None:
     loud = run("translate", "-m", model, *SHORT, "the 99 cats")
-    assert loud.stderr == "clearhead: Characters that the vocabulary of the model does not have: '9'.\n"
+    assert loud.stderr == (
+        "clearhead: Characters that the vocabulary of the model does not have: '9'.\n"
+        "clearhead: Numbers that are not in the translation: '99'.\n"
+    )
     quiet = run("translate", "-m", model, *SHORT, "--quiet", "the 99 cats")
     assert (quiet.stdout, quiet.stderr) == (loud.stdout, "")
 
