@@ -65,7 +65,7 @@ def test_a_long_name_is_shortened(tmp_path: Path) -> None:
 
 
 def test_the_same_numbers_give_the_same_files(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="a PNG is drawn by matplotlib")
     runs = read_runs([validated_run(tmp_path / "a"), unvalidated_run(tmp_path / "b")])
     for name in ("first.svg", "second.svg", "first.PNG", "second.PNG"):
         save_curves(runs, ["loss", "rate", "valid/bleu"], "updates", tmp_path / name)
@@ -76,7 +76,7 @@ def test_the_same_numbers_give_the_same_files(tmp_path: Path) -> None:
 
 
 def test_a_png_of_one_run_has_a_title_and_no_legend(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="a PNG is drawn by matplotlib")
     runs = read_runs([validated_run(tmp_path / "a")])
     one = draw_png(compose(runs, ["loss"], "updates"))
     assert int.from_bytes(one[16:20]) == 900, "the width of one panel at twice the resolution"

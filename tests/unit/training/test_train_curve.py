@@ -20,7 +20,7 @@ def curve(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def marian(monkeypatch: pytest.MonkeyPatch) -> Any:
-    pytest.importorskip("transformers")
+    pytest.importorskip("transformers", reason="Transformers is optional")
     monkeypatch.syspath_prepend(BENCHMARKS)
     import train_marian
 
@@ -58,7 +58,7 @@ def test_the_comparison_names_the_first_time_with_a_sufficient_score(curve: Any)
 
 
 def test_the_curve_is_drawn_from_its_file(curve: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="matplotlib is optional")
     points = [curve.CurvePoint(30.0, 1, 1.0, 4.0), curve.CurvePoint(60.0, 2, 2.0, 9.0)]
     curve.save_curves({"ours": points}, 500, tmp_path / "curve.json")
     svg = (tmp_path / "curve.svg").read_bytes()
