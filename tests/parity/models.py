@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 from clearhead.model import Batch, Mask, ModelConfig, Transformer
+from clearhead.model.gates import NO_GATES, Gates, HeadGates
+from clearhead.model.heads import attention_places
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import NO_TRACE, Trace
 from clearhead.steps.trace import NoTrace
@@ -52,6 +54,7 @@ class Inputs:
 
     batch: Batch
     keys: Tensor | None = None
+    gates: HeadGates = NO_GATES
 
 
 def make_model(shape: str, variant: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> Transformer:
@@ -102,14 +105,27 @@ def make_inputs(config: ModelConfig, mask: str, seed: int = 0) -> Inputs:
     )
 
 
+def make_gates(config: ModelConfig, num_rows: int | None = None, seed: int = 0) -> Gates:
+    """Return random gates of every head, with 0 and 1 among them; with `num_rows`, other gates for every sentence."""
+    random = torch.Generator().manual_seed(seed)
+    shape = (config.num_heads,) if num_rows is None else (num_rows, config.num_heads)
+    sides: list[dict[str, Tensor]] = []
+    for side in range(2):
+        sides.append({where: 2 * torch.rand(shape, generator=random) - 0.5 for where in attention_places(config)})
+        for number, gate in enumerate(sides[-1].values()):
+            gate[..., (number + side) % config.num_heads] = float(number % 2)
+    return Gates(*sides)
+
+
 def run(model: Transformer, inputs: Inputs, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
     """Return the model's logits: from fused attention, or from traced attention if there is a trace."""
     batch = inputs.batch
     if inputs.keys is None:
-        return model(batch, trace=trace)
+        return model(batch, gates=inputs.gates, trace=trace)
     assert batch.target is not None
-    memory = None if batch.source is None else model.encode(batch.source, trace=trace)
-    return model.decode(batch.target, memory, mask=Mask(inputs.keys, is_causal=True), trace=trace)
+    memory = None if batch.source is None else model.encode(batch.source, gates=inputs.gates, trace=trace)
+    mask = Mask(inputs.keys, is_causal=True)
+    return model.decode(batch.target, memory, mask=mask, gates=inputs.gates, trace=trace)
 
 
 def run_traced(model: Transformer, inputs: Inputs) -> tuple[Tensor, Trace]:
@@ -195,6 +211,8 @@ def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]
             case "counted":
                 real = [[token != PAD for token in row] for row in ids]
                 return [row if any(row) else [True] * len(row) for row in real]
+            case "g" | "c":
+                return _expected_gate(inputs.gates, name, last)
             case "M":
                 is_cross = "cross_attention" in name
                 is_causal = side == "decoder" and not is_cross
@@ -203,6 +221,14 @@ def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]
         return None
 
     return expected
+
+
+def _expected_gate(gates: HeadGates, name: str, last: str) -> Any:
+    """Return the gate of `encoder.0.self_attention.head.1.gate.g`: (1, 1), or (B, 1, 1) with a gate per sentence."""
+    assert isinstance(gates, Gates)
+    where, _, head = name.rpartition(".head.")
+    gate = (gates.outputs if last == "g" else gates.scores)[where].double()
+    return gate[..., int(head.split(".")[0])].numpy()[..., None, None]
 
 
 def _allowed(queries: int, keys: list[list[int]] | None, *, is_causal: bool, is_padded: bool) -> list[Any]:

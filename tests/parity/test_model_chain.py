@@ -122,9 +122,9 @@ def test_only_chain_detects_a_shadow_computation_shown_instead_of_the_real_value
 ) -> None:
     real = attention.attend_traced
 
-    def shadow(layer: Any, x: Tensor, memory: Any, mask: Any, *, cache: Any, places: Any, trace: Any) -> Tensor:
-        real(layer, x, memory, mask, cache=cache, places=places, trace=trace)
-        return attention.attend_fused(layer, x, memory, mask, cache=cache, places=places)
+    def shadow(layer: Any, x: Tensor, memory: Any, mask: Any, *, trace: Any, **options: Any) -> Tensor:
+        real(layer, x, memory, mask, trace=trace, **options)
+        return attention.attend_fused(layer, x, memory, mask, **options)
 
     monkeypatch.setattr(attention, "attend_traced", shadow)
     assert failing() == {"chain"}
@@ -143,8 +143,8 @@ def test_only_chain_detects_a_copy_of_a_parameter(monkeypatch: pytest.MonkeyPatc
 def test_only_chain_detects_a_mask_that_does_not_follow_from_the_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     real = attention._trace_head
 
-    def copied(trace: Any, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:
-        return real(trace, q, k, v, allowed.clone(), sub)
+    def copied(trace: Any, scaled: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:
+        return real(trace, scaled, v, allowed.clone(), sub)
 
     monkeypatch.setattr(attention, "_trace_head", copied)
     assert failing() == {"chain"}

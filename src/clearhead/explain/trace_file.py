@@ -127,6 +127,8 @@ class _Sentence:
             return self.sides[id(record.inputs["parts"][0])]
         if step == "append":
             return "", ""
+        if step == "multiply":  # of scores by a gate, or of states
+            return input_sides["a"]
         rows: Side = next(
             (input_sides[name][0] for name in _KEEPS_ROWS if name in input_sides and input_sides[name][0]), ""
         )

@@ -13,12 +13,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import flex_attention
 
+from clearhead.model.gates import NO_GATES, GateKind, HeadGates
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.positions import rotary_angles, rotate, trace_rotation
 from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.symbols import subscript
-from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
+from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, MULTIPLY, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
 
 _PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # worksheet symbols; Q, K, V, O keep theirs
 _PLACES = {"Q": "query", "K": "key", "V": "value"}
@@ -66,12 +67,13 @@ class Attention(nn.Module):
         *,
         cache: KeyValues | None = None,
         places: Places | None = None,
+        gates: HeadGates = NO_GATES,
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
         """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′). The new tokens are appended to `cache`."""
         if trace.is_on:
-            return attend_traced(self, x, memory, mask, cache=cache, places=places, trace=trace)
-        return attend_fused(self, x, memory, mask, cache=cache, places=places)
+            return attend_traced(self, x, memory, mask, cache=cache, places=places, gates=gates, trace=trace)
+        return attend_fused(self, x, memory, mask, cache=cache, places=places, gates=gates)
 
     def heads(self, x: Tensor) -> Tensor:
         """(B, T, D) → (B, H, T, E)"""
@@ -91,6 +93,7 @@ def attend_fused(
     *,
     cache: KeyValues | None = None,
     places: Places | None = None,
+    gates: HeadGates = NO_GATES,
 ) -> Tensor:
     """Compute attention with PyTorch's fused kernel."""
     if layer.is_cross:
@@ -109,7 +112,7 @@ def attend_fused(
             cache.append(k, v)
             k, v = cache.k, cache.v
     dropout = layer.dropout if layer.training else 0.0
-    z = fused_heads(q, k, v, mask, dropout)  # (B, H, Q, E)
+    z = gates.scale_outputs(fused_heads(gates.scale_queries(q), k, v, mask, dropout))  # (B, H, Q, E)
     output: Tensor = layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
     return output
 
@@ -163,6 +166,7 @@ def attend_traced(
     *,
     cache: KeyValues | None = None,
     places: Places | None = None,
+    gates: HeadGates = NO_GATES,
     trace: Tracer = NO_TRACE,
 ) -> Tensor:
     """Compute attention step by step and record every step. The output is computed from the recorded values."""
@@ -186,7 +190,10 @@ def attend_traced(
                 for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v))
             )
         pasts.append((k, v))
-        outputs.append(_trace_head(here, q, k, v, allowed, sub))
+        scores = _trace_scores(here, q, k, sub)
+        scores = _trace_gate(here.at("score_gate"), scores, gates, "scores", head)
+        mixed = _trace_head(here, scores, v, allowed, sub)
+        outputs.append(_trace_gate(here.at("gate"), mixed, gates, "outputs", head))
     if cache is not None and not layer.is_cross:
         keys, values = zip(*pasts, strict=True)
         cache.replace(torch.stack(keys, dim=1), torch.stack(values, dim=1))  # (B, H, K, E)
@@ -243,12 +250,29 @@ def _trace_append(trace: Tracer, cached: Tensor, new: Tensor, symbol: str) -> Te
     return appended
 
 
-def _trace_head(trace: Tracer, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:
-    """Compute and record scores, scale, mask, softmax and mix of one head: (B, Q, E)"""
+def _trace_scores(trace: Tracer, q: Tensor, k: Tensor, sub: str) -> Tensor:
+    """Compute and record the scaled scores of one head: (B, Q, K)"""
     scores = q @ k.transpose(-1, -2)  # (B, Q, K)
     trace.record(SCORE, scores, symbol=f"S{sub}", q=q, k=k)
     scaled = scores / q.shape[-1] ** 0.5
     trace.record(SCALE, scaled, symbol=f"S′{sub}", scores=scores, root_of=q.shape[-1])
+    return scaled
+
+
+def _trace_gate(trace: Tracer, x: Tensor, gates: HeadGates, kind: GateKind, head: int) -> Tensor:
+    """Multiply the scores or the output of one head by its gate and record it; without a gate, x is unchanged."""
+    gate = gates.of_head(kind, head, x.dtype)
+    if gate is None:
+        return x
+    gated, sub = x * gate, subscript(head + 1)
+    name, symbol = ("g", f"Z{sub}′") if kind == "outputs" else ("c", f"Ŝ{sub}")
+    trace.give(name, gate, symbol=f"{name}{sub}")
+    trace.record(MULTIPLY, gated, symbol=symbol, a=x, b=gate)
+    return gated
+
+
+def _trace_head(trace: Tracer, scaled: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:
+    """Compute and record mask, softmax and mix of one head: (B, Q, E)"""
     masked = torch.where(allowed, scaled, float("-inf"))
     trace.record(MASK, masked, symbol=f"S″{sub}", scores=scaled, allowed=allowed, fill=float("-inf"))
     has_any = allowed.any(dim=-1, keepdim=True)

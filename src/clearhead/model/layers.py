@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from clearhead.model.attention import Attention, Places, record_product
 from clearhead.model.config import ModelConfig
 from clearhead.model.dropout import dropout
+from clearhead.model.gates import NO_GATES, HeadGates
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.norm import NORMS
@@ -78,7 +79,13 @@ class EncoderBlock(nn.Module):
         self.residuals = nn.ModuleList(Residual(width, config.encoder_norm, config) for _ in range(2))
 
     def forward(
-        self, x: Tensor, mask: PreparedMask, places: Places | None = None, *, trace: Tracer = NO_TRACE
+        self,
+        x: Tensor,
+        mask: PreparedMask,
+        places: Places | None = None,
+        *,
+        gates: HeadGates = NO_GATES,
+        trace: Tracer = NO_TRACE,
     ) -> Tensor:
         """(B, S, D) → (B, S, D)"""
         keys = mask.mask.keys
@@ -86,7 +93,9 @@ class EncoderBlock(nn.Module):
             residual, here = cast(Residual, self.residuals[number]), trace.at("add_and_norm", number)
             sublayer_input = residual.before(x, keys, here)
             if place == "self_attention":
-                sublayer_output = self.self_attention(sublayer_input, None, mask, places=places, trace=trace.at(place))
+                sublayer_output = self.self_attention(
+                    sublayer_input, None, mask, places=places, gates=gates.at(place), trace=trace.at(place)
+                )
             else:
                 sublayer_output = self.feed_forward(sublayer_input, trace=trace.at(place))
             x = residual.after(x, sublayer_output, keys, here)
@@ -116,6 +125,7 @@ class DecoderBlock(nn.Module):
         *,
         places: Places | None = None,
         cache: "BlockCache | None" = None,
+        gates: HeadGates = NO_GATES,
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
         """(B, T, D) → (B, T, D)"""
@@ -123,7 +133,13 @@ class DecoderBlock(nn.Module):
         own = None if cache is None else cache.own
         sublayer_input = residual.before(x, None, here)
         sublayer_output = self.self_attention(
-            sublayer_input, None, mask, cache=own, places=places, trace=trace.at("self_attention")
+            sublayer_input,
+            None,
+            mask,
+            cache=own,
+            places=places,
+            gates=gates.at("self_attention"),
+            trace=trace.at("self_attention"),
         )
         x = residual.after(x, sublayer_output, None, here)
         if self.cross_attention is not None:
@@ -132,7 +148,11 @@ class DecoderBlock(nn.Module):
             sublayer_input = residual.before(x, None, here)
             memory_cache = None if cache is None or trace.is_on else cache.memory
             sublayer_output = self.cross_attention(
-                sublayer_input, memory[0], memory[1], cache=memory_cache, trace=trace.at("cross_attention")
+                sublayer_input,
+                *memory,
+                cache=memory_cache,
+                gates=gates.at("cross_attention"),
+                trace=trace.at("cross_attention"),
             )
             x = residual.after(x, sublayer_output, None, here)
         number = len(self.residuals) - 1

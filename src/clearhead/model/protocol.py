@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clearhead.model.batch import Batch
     from clearhead.model.cache import BeamCache, Cache
     from clearhead.model.config import ModelConfig
+    from clearhead.model.gates import HeadGates
     from clearhead.model.loss import Loss
     from clearhead.model.mask import Mask
     from clearhead.model.memory import Memory
@@ -62,14 +63,20 @@ class SequenceModel(Protocol):
 
     # One pass
 
-    def __call__(self, batch: "Batch") -> "Tensor":
+    def __call__(self, batch: "Batch", *, gates: "HeadGates" = ...) -> "Tensor":
         """Return logits: (B, T, V), or (B, C) for a classifier."""
 
     def encode(
-        self, source: "Tensor", *, is_padded: bool = ..., sentences: "Tensor | None" = ..., trace: "Tracer" = ...
+        self,
+        source: "Tensor",
+        *,
+        is_padded: bool = ...,
+        sentences: "Tensor | None" = ...,
+        gates: "HeadGates" = ...,
+        trace: "Tracer" = ...,
     ) -> "Memory":
         """Encode sentences (B, S). `is_padded=False` promises that there is no padding; `sentences` (B, S) numbers the
-        sentences that share a row."""
+        sentences that share a row; `gates` scale attention heads, here and in all methods below."""
 
     def decode(
         self,
@@ -78,6 +85,7 @@ class SequenceModel(Protocol):
         cache: "Cache | BeamCache | None" = ...,
         *,
         mask: "Mask" = ...,
+        gates: "HeadGates" = ...,
         trace: "Tracer" = ...,
     ) -> "Tensor":
         """Return the logits (B, T, V) of the token after each token of `target` (B, T).
@@ -93,6 +101,7 @@ class SequenceModel(Protocol):
         cache: "Cache | BeamCache | None" = ...,
         *,
         mask: "Mask" = ...,
+        gates: "HeadGates" = ...,
         trace: "Tracer" = ...,
     ) -> "Tensor":
         """Return the states (B, T, D) from which `project` computes the logits of `decode`."""
@@ -109,7 +118,9 @@ class SequenceModel(Protocol):
     def start_beams(self, memory: "Memory | None", size: int, device: "torch.device") -> "BeamCache":
         """Return an empty cache for `size` rows, each with several continuations of one text."""
 
-    def trace(self, batch: "Batch", only: str | Sequence[str] = ..., max_bytes: int = ...) -> "tuple[Tensor, Trace]":
+    def trace(
+        self, batch: "Batch", only: str | Sequence[str] = ..., max_bytes: int = ..., *, gates: "HeadGates" = ...
+    ) -> "tuple[Tensor, Trace]":
         """Return the logits of a batch and the steps that computed them, in eval mode; `only` selects places."""
 
     # Mode and device
@@ -130,10 +141,10 @@ class TrainableModel(SequenceModel, Protocol):
 
     # The loss
 
-    def loss(self, batch: "Batch", label_smoothing: float = ...) -> "Loss":
+    def loss(self, batch: "Batch", label_smoothing: float = ..., *, gates: "HeadGates" = ...) -> "Loss":
         """Return the summed cross-entropy of a batch, excluding padding."""
 
-    def states(self, batch: "Batch", *, trace: "Tracer" = ...) -> "Tensor":
+    def states(self, batch: "Batch", *, gates: "HeadGates" = ..., trace: "Tracer" = ...) -> "Tensor":
         """Return the states from which the logits are projected: (B, T, D), or (B, 1, D) for a classifier."""
 
     def loss_from_states(self, states: "Tensor", batch: "Batch", label_smoothing: float = ...) -> "Loss":

@@ -17,6 +17,7 @@ from clearhead.model.batch import Batch, check_batch, check_length
 from clearhead.model.cache import BeamCache, Cache
 from clearhead.model.config import ModelConfig
 from clearhead.model.dropout import dropout
+from clearhead.model.gates import NO_GATES, HeadGates, check_gates
 from clearhead.model.layers import BlockCache, DecoderBlock, EncoderBlock, empty_key_values
 from clearhead.model.loss import Loss
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, Packed, PreparedMask, counted_tokens, prepare
@@ -165,6 +166,7 @@ class Transformer(nn.Module):
         *,
         is_padded: bool = True,
         sentences: Tensor | None = None,
+        gates: HeadGates = NO_GATES,
         trace: Tracer = NO_TRACE,
     ) -> Memory:
         """Encode sentences (B, S). Padding is masked, and sentences in the same row do not see each other."""
@@ -179,7 +181,7 @@ class Transformer(nn.Module):
         prepared = prepare(mask, source.shape[1], source.shape[1], source.device)
         turned = Places(places, places) if self.config.positions == "rotary" else None
         for number, block in enumerate(self.encoder_blocks):
-            x = block(x, prepared, turned, trace=trace.at("encoder", number))
+            x = block(x, prepared, turned, gates=gates.at("encoder", number), trace=trace.at("encoder", number))
         if self.encoder.last_norm is not None:
             x = self.encoder.last_norm(x, mask.keys, trace=trace.at("encoder", "norm"))
         return Memory(x, mask, sentences)
@@ -191,10 +193,12 @@ class Transformer(nn.Module):
         cache: Cache | BeamCache | None = None,
         *,
         mask: Mask = CAUSAL,
+        gates: HeadGates = NO_GATES,
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
         """Return logits (B, T, V) of the token after each token of `target`, which has only new tokens with a cache."""
-        return self.project(self.decode_states(target, memory, cache, mask=mask, trace=trace), trace=trace)
+        states = self.decode_states(target, memory, cache, mask=mask, gates=gates, trace=trace)
+        return self.project(states, trace=trace)
 
     def decode_states(
         self,
@@ -203,6 +207,7 @@ class Transformer(nn.Module):
         cache: Cache | BeamCache | None = None,
         *,
         mask: Mask = CAUSAL,
+        gates: HeadGates = NO_GATES,
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
         """Return the decoder's states (B, T, D), from which the logits are projected."""
@@ -222,7 +227,8 @@ class Transformer(nn.Module):
         turned = Places(places, places) if self.config.positions == "rotary" else None
         for number, block in enumerate(self.decoder_blocks):
             block_cache = None if cache is None else cache.blocks[number]
-            x = block(x, own, across, places=turned, cache=block_cache, trace=trace.at("decoder", number))
+            block_gates, here = gates.at("decoder", number), trace.at("decoder", number)
+            x = block(x, own, across, places=turned, cache=block_cache, gates=block_gates, trace=here)
         if self.decoder.last_norm is not None:
             x = self.decoder.last_norm(x, None, trace=trace.at("decoder", "norm"))
         return x
@@ -250,9 +256,11 @@ class Transformer(nn.Module):
         record_product(trace.at("output"), logits, states, self.output.weight, self.output.bias, "out")
         return logits
 
-    def mean_states(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
+    def mean_states(
+        self, source: Tensor, *, is_padded: bool = True, gates: HeadGates = NO_GATES, trace: Tracer = NO_TRACE
+    ) -> Tensor:
         """Return the mean (B, 1, D) of each sentence's states, the input of a classifier's output layer."""
-        memory = self.encode(source, is_padded=is_padded, trace=trace)
+        memory = self.encode(source, is_padded=is_padded, gates=gates, trace=trace)
         keys = memory.mask.keys
         counted = torch.ones_like(source, dtype=torch.bool) if keys is None else counted_tokens(keys)
         weight = counted[..., None].to(memory.states.dtype)
@@ -302,28 +310,32 @@ class Transformer(nn.Module):
             else torch.where(is_first(sentences), self.config.start_id, decoder_input)
         )
 
-    def forward(self, batch: Batch, *, trace: Tracer = NO_TRACE) -> Tensor:
+    def forward(self, batch: Batch, *, gates: HeadGates = NO_GATES, trace: Tracer = NO_TRACE) -> Tensor:
         """Return logits: (B, T, V), or (B, C) for a classifier."""
-        logits = self.project(self.states(batch, trace=trace), trace=trace)
+        logits = self.project(self.states(batch, gates=gates, trace=trace), trace=trace)
         return logits[:, 0] if self.config.shape == "encoder" else logits
 
-    def states(self, batch: Batch, *, trace: Tracer = NO_TRACE) -> Tensor:
+    def states(self, batch: Batch, *, gates: HeadGates = NO_GATES, trace: Tracer = NO_TRACE) -> Tensor:
         """Return the states from which the logits are projected: (B, T, D), or (B, 1, D) for a classifier."""
         if self.config.shape == "encoder":
             assert batch.source is not None
-            return self.mean_states(batch.source, is_padded=batch.is_padded, trace=trace)
+            return self.mean_states(batch.source, is_padded=batch.is_padded, gates=gates, trace=trace)
         assert batch.target is not None
         memory = None
         if self.config.shape == "encoder-decoder":
             assert batch.source is not None
-            memory = self.encode(batch.source, is_padded=batch.is_padded, sentences=batch.source_sentences, trace=trace)
+            source_sentences = batch.source_sentences
+            memory = self.encode(
+                batch.source, is_padded=batch.is_padded, sentences=source_sentences, gates=gates, trace=trace
+            )
         sentences = batch.target_sentences
         mask = CAUSAL if sentences is None else Mask(is_causal=True, packed=Packed(sentences, sentences))
-        return self.decode_states(self.shifted(batch.target, sentences), memory, mask=mask, trace=trace)
+        decoder_input = self.shifted(batch.target, sentences)
+        return self.decode_states(decoder_input, memory, mask=mask, gates=gates, trace=trace)
 
-    def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
+    def loss(self, batch: Batch, label_smoothing: float = 0.0, *, gates: HeadGates = NO_GATES) -> Loss:
         """Return the summed cross-entropy of a batch, excluding padding."""
-        return self.loss_from_states(self.states(batch), batch, label_smoothing)
+        return self.loss_from_states(self.states(batch, gates=gates), batch, label_smoothing)
 
     def loss_from_states(self, states: Tensor, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed cross-entropy of a batch from its states."""
@@ -360,7 +372,12 @@ class Transformer(nn.Module):
     # Tracing
 
     def trace(
-        self, batch: Batch, only: str | Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES
+        self,
+        batch: Batch,
+        only: str | Sequence[str] = (),
+        max_bytes: int = MAX_TRACE_BYTES,
+        *,
+        gates: HeadGates = NO_GATES,
     ) -> tuple[Tensor, Trace]:
         """Return the logits and the steps that computed them. `only` selects places: `decoder.*.cross_attention`."""
         if self.training:
@@ -368,6 +385,7 @@ class Transformer(nn.Module):
                 "the model is in training mode, where dropout changes every number. Call model.eval() first."
             )
         check_batch(batch, self.config)
+        check_gates(gates, self.config, batch.num_rows)
         wanted = (only,) if isinstance(only, str) else tuple(only)
         need = traced_bytes(self.config, batch.source, batch.target, self.dtype.itemsize)
         if need > max_bytes:
@@ -376,7 +394,7 @@ class Transformer(nn.Module):
                 f"{max_bytes / 2**30:.1f} GiB. Trace fewer or shorter sentences, or raise max_bytes."
             )
         trace = PartTrace(wanted)
-        output = self.forward(batch, trace=trace)
+        output = self.forward(batch, gates=gates, trace=trace)
         if not trace.records:
             raise TraceError(
                 f"nothing was traced: no place matches {', '.join(wanted)}. Try encoder.*, decoder.0.cross_attention."

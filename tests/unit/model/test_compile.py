@@ -9,7 +9,7 @@ from torch._dynamo import lookup_backend
 from torch.export import Dim
 
 from clearhead.model import Batch, Transformer
-from tests.parity.models import make_model
+from tests.parity.models import make_gates, make_model
 from tests.tolerances import assert_close, assert_close_gradients
 
 CASES = [("encoder-decoder", 5), ("encoder", 10), ("decoder", 0)]
@@ -69,6 +69,25 @@ def hold_to_plain(model: Transformer, backend: str, batches: list[Batch], **opti
 def test_the_loss_compiles_in_one_graph(shape: str, variant: int) -> None:
     model = make_model(shape, variant, torch.float32, **ONE_BLOCK)
     assert hold_to_plain(model, "aot_eager", [make_batch(shape, 7, 5)]) == 1
+
+
+@pytest.mark.parametrize(("shape", "variant"), CASES)
+def test_a_gated_loss_compiles_in_one_graph_that_serves_other_gates(shape: str, variant: int) -> None:
+    model = make_model(shape, variant, torch.float32, **ONE_BLOCK)
+    batch, graphs = make_batch(shape, 7, 5), []
+
+    def counting(graph: torch.fx.GraphModule, inputs: list[Any]) -> Any:
+        graphs.append(graph)
+        return lookup_backend("aot_eager")(graph, inputs)
+
+    compiled = torch.compile(lambda gates: model.loss(batch, gates=gates).mean, fullgraph=True, backend=counting)
+    losses = []
+    for seed in (1, 2):
+        gates = make_gates(model.config, seed=seed)
+        losses.append(compiled(gates).detach())
+        assert_close(losses[-1], model.loss(batch, gates=gates).mean.detach(), "float32")
+    assert losses[0] != losses[1]
+    assert len(graphs) == 1
 
 
 def test_lengths_that_change_are_compiled_once_more_and_then_no_more() -> None:
