@@ -4,6 +4,7 @@ torch is only imported if the chosen engine needs it.
 """
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from clearhead.text.tokeniser import Vocabularies
 
 if TYPE_CHECKING:
     from clearhead.model import ModelConfig, SequenceModel
+    from clearhead.model.gates import Gates
 
 
 class Translator:
@@ -92,6 +94,16 @@ class Translator:
     def files(self) -> list[Path]:
         """The model files; empty if the model was not loaded from files."""
         return [] if self._folder is None else model_files(self._folder)
+
+    def gated(self, gates: "Gates") -> "Translator":
+        """Return a translator with gates on the attention heads; this one and the model they share are unchanged."""
+        from clearhead.decoding.engines.torch_engine import TorchEngine
+
+        translator = copy(self)
+        translator.prepare(EngineNeeds(uses=("gates",)))
+        assert isinstance(translator.engine, TorchEngine)
+        translator.engine = translator.engine.gated(gates)
+        return translator
 
     def translate(
         self,

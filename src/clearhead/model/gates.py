@@ -4,7 +4,7 @@ Two numbers belong to each head h: zₕ = gₕ · softmax(cₕ · qₕ kₕᵀ /
 by W_O. A gate gₕ = 0 removes the head; cₕ = 0 makes its attention uniform over the visible keys; 1 changes nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -76,7 +76,11 @@ class Gates:
 
     def clone(self) -> "Gates":
         """Return a copy with its own tensors."""
-        outputs, scores = ({where: gate.clone() for where, gate in side.items()} for side in self._sides)
+        return self.changed(torch.clone)
+
+    def changed(self, change: Callable[[Tensor], Tensor]) -> "Gates":
+        """Return gates with `change` applied to every tensor, for example to move them to a device."""
+        outputs, scores = ({where: change(gate) for where, gate in side.items()} for side in self._sides)
         return Gates(outputs, scores)
 
     def is_like(self, other: "HeadGates") -> bool:
@@ -134,7 +138,10 @@ def _closed(config: ModelConfig, device: torch.device, heads: Iterable[Attention
 
 
 def check_gates(gates: HeadGates, config: ModelConfig, num_rows: int | None = None) -> None:
-    """Raise ConfigError if gates do not fit a model: an unknown place, or another number of heads or sentences."""
+    """Raise ConfigError if gates do not fit a model: an unknown place, or another number of heads or sentences.
+
+    Gates of every sentence, (B, H), need `num_rows`, the number of sentences in a batch.
+    """
     if not isinstance(gates, Gates):
         return
     places = attention_places(config)
@@ -144,9 +151,9 @@ def check_gates(gates: HeadGates, config: ModelConfig, num_rows: int | None = No
                 f"there are gates for '{printable(where)}', but this model has no such attention. "
                 f"It has {', '.join(places) or 'none'}."
             )
-        shapes = [(config.num_heads,)] + ([] if num_rows is None else [(num_rows, config.num_heads)])
-        is_right = tuple(gate.shape) in shapes if num_rows is not None else gate.shape[-1:] == shapes[0]
-        if not is_right:
+        shapes: list[tuple[int, ...]] = [(config.num_heads,)]
+        shapes += [] if num_rows is None else [(num_rows, config.num_heads)]
+        if tuple(gate.shape) not in shapes:
             raise ConfigError(
                 f"the gates of {where} have the shape {tuple(gate.shape)}. Give one number per head, "
                 f"{' or '.join(str(shape) for shape in shapes)}."

@@ -13,7 +13,7 @@ from clearhead.model.config import ModelConfig
 
 @dataclass(frozen=True, order=True)
 class AttentionHead:
-    """One head of an attention layer, counted from 0; `where` is the place of the layer: `decoder.0.cross_attention`."""
+    """One head of an attention layer, counted from 0; `where` is the layer's place: `decoder.0.cross_attention`."""
 
     where: str
     number: int

@@ -7,13 +7,17 @@ import pytest
 import torch
 
 import clearhead
+from clearhead.decoding.alignment import cross_attention
 from clearhead.decoding.phrase_constraints import PhraseConstraints
 from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError
+from clearhead.model.gates import Gates, closed_gates
+from clearhead.model.heads import find_heads
 from tests.command import run
+from tests.parity.test_model_gates import without_rows
 from tests.small_run import make_run
 from tests.unit.decoding.toys import letter_translator, random_model
 
@@ -158,3 +162,48 @@ def test_an_engine_that_does_not_exist_is_refused(tmp_path: Path, choice: dict[s
     with pytest.raises(ConfigError, match=f"{name} = '{value}' is not valid") as problem:
         Translator.load(make_run(tmp_path), **choice)
     assert problem.value.options == (name,)
+
+
+# Gates on heads
+
+
+@pytest.mark.parametrize("options", [*SEARCHES, {"beam": 2, "coverage_penalty": 0.3}], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32, packed"])
+def test_a_translator_without_a_head_is_that_of_the_model_without_its_rows(
+    options: dict[str, Any], dtype: torch.dtype
+) -> None:
+    model = random_model(36).to(dtype)
+    translator, settings = letter_translator(model), SearchSettings(**options)
+    plain = [translation.texts for translation in translator.translate(SENTENCES, settings)]
+    for name in ("encoder.1.self_attention.head.0", "decoder.0.cross_attention.head.1"):
+        heads = find_heads([name], model.config)
+        gated = translator.gated(closed_gates(model.config, model.device, without=heads))
+        expected = letter_translator(without_rows(model, heads[0])).translate(SENTENCES, settings)
+        texts = [translation.texts for translation in gated.translate(SENTENCES, settings)]
+        assert texts == [translation.texts for translation in expected]
+        assert texts != plain
+    assert [translation.texts for translation in translator.translate(SENTENCES, settings)] == plain, "it is unchanged"
+
+
+def test_alignments_of_a_gated_translator_are_those_of_the_gated_model() -> None:
+    model = random_model(36)
+    heads = find_heads(["decoder.*.cross_attention.head.*"], model.config)
+    gated = letter_translator(model).gated(closed_gates(model.config, model.device, uniform=heads))
+    attention = cross_attention(gated.model, torch.tensor([5, 7, 9, 11, 2]), [[4, 5, 6]])[0]
+    assert torch.allclose(torch.as_tensor(attention.weights), torch.tensor(0.2, dtype=torch.float64))
+
+
+def test_gates_load_the_model_with_torch(tmp_path: Path) -> None:
+    translator = Translator.load(make_run(tmp_path), engine="numpy")
+    gated = translator.gated(Gates({"encoder.0.self_attention": torch.ones(2)}))
+    assert (translator.engine.name, gated.engine.name) == ("numpy", "torch")
+    reason = "it does not support gates on attention heads"
+    assert gated.notes == (f"Using the engine torch, because numpy cannot do this: {reason}.",)
+
+
+def test_gates_for_attention_that_does_not_exist_are_rejected() -> None:
+    translator = letter_translator(random_model(36))
+    with pytest.raises(ConfigError, match=r"gates for 'encoder\.9\.self_attention', but this model has no such"):
+        translator.gated(Gates({"encoder.9.self_attention": torch.ones(2)}))
+    with pytest.raises(ConfigError, match=r"Give one number per head, \(2,\)\."):
+        translator.gated(Gates({"encoder.0.self_attention": torch.ones(3, 2)}))

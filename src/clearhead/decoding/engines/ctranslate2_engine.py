@@ -47,6 +47,7 @@ _USES: dict[Use, str] = {
     "explain": "explanations",
     "alternatives": "alternatives",
     "token_scores": "token scores",
+    "gates": "gates on attention heads",
 }
 # with a length penalty of exactly 0 CTranslate2 stops by another rule; this value also divides by 1.0
 _NO_PENALTY = 1e-30

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EngineName = Literal["auto", "torch", "ctranslate2", "numpy"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
-Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "alternatives", "token_scores"]
+Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "alternatives", "token_scores", "gates"]
 
 
 @dataclass(frozen=True)

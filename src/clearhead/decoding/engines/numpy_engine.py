@@ -33,6 +33,7 @@ _LACKING: dict[Use, str] = {
     "required": "required phrases",
     "explain": "explanations",
     "alternatives": "alternatives",
+    "gates": "gates on attention heads",
 }
 
 

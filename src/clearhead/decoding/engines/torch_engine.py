@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
+from copy import copy
 
 import torch
 
@@ -28,6 +29,8 @@ from clearhead.formats.model_folder import ModelFolder
 from clearhead.model import SequenceModel
 from clearhead.model.batch import padded
 from clearhead.model.device import choose_device
+from clearhead.model.gated import GatedModel
+from clearhead.model.gates import NO_GATES, Gates, HeadGates, check_gates
 from clearhead.model.modes import evaluation_mode
 
 _MAX_ROWS = 1024  # sentences in a batch on a GPU; more are not faster
@@ -48,9 +51,18 @@ class TorchEngine:
             )
         self.model = model.eval()
         self._fast = packed(model)
+        self._gates: HeadGates = NO_GATES
         self._step_pool = StaticStepPool(self._fast) if can_record(self._fast) else None
         self._divisor = 1  # of the batch size, doubled each time that memory runs out
         self.described = f"torch, {model.device.type}, {str(model.dtype).removeprefix('torch.')}"
+
+    def gated(self, gates: Gates) -> "TorchEngine":
+        """Return an engine with gates, (H,) for each place, on the heads of the model, which is shared, not changed."""
+        check_gates(gates, self.model.config)
+        engine = copy(self)
+        engine._gates = gates.changed(lambda gate: gate.to(self.model.device))
+        engine.model, engine._fast = (GatedModel(model, engine._gates) for model in (self.model, self._fast))
+        return engine
 
     @property
     def info(self) -> ModelInfo:
@@ -107,9 +119,9 @@ class TorchEngine:
         if self._step_pool is None or settings.coverage_penalty:
             return beam_search(model, source, limits, settings, constraints)
         if can_choose(settings, constraints, model.config):
-            with self._step_pool.step(source, settings.beam, max(limits)) as step:
+            with self._step_pool.step(source, settings.beam, max(limits), self._gates) as step:
                 return static_search(step, source, limits, settings)
-        with self._step_pool.stepper(source, settings.beam, max(limits)) as stepper:
+        with self._step_pool.stepper(source, settings.beam, max(limits), self._gates) as stepper:
             return search_with(stepper, source, limits, settings, constraints)
 
 

@@ -30,7 +30,7 @@ def static_search(
     """Return the same hypotheses as `beam_search`, best first."""
     config = step.model.config
     search = BeamSearch(limits, settings, rules_of(settings, [Constraints()] * len(limits), config), config.eos)
-    step.start(step.model.encode(source))
+    step.start(step.model.encode(source, gates=step.gates))
     step.selection.start(limits, settings.min_length)
     reader, transfer = RecordReader(search), _RecordTransfer(step.selection.record, len(source))
     for number in range(max(limits)):

@@ -17,6 +17,7 @@ from clearhead.decoding.search.selection import Selection
 from clearhead.decoding.search.stepper import Stepper
 from clearhead.model import Mask, Memory, ModelConfig, SequenceModel, Transformer
 from clearhead.model.cache import BeamCache
+from clearhead.model.gates import NO_GATES, Gates, HeadGates
 from clearhead.model.key_values import KeyValues
 from clearhead.model.layers import BlockCache, DecoderBlock
 from clearhead.steps import NO_TRACE, Tracer
@@ -95,10 +96,12 @@ class StaticStep:
     """One search step for a batch of a fixed shape: run the model, then choose the hypotheses to keep.
 
     A caller that makes these choices itself sets `tokens` and the parents in the cache before the next step.
+    Gates are copied to tensors of the step, so that a recorded step can be used with other numbers.
     """
 
-    def __init__(self, model: Transformer, shape: StepShape) -> None:
+    def __init__(self, model: Transformer, shape: StepShape, gates: HeadGates = NO_GATES) -> None:
         self.model, self.shape = model, shape
+        self.gates = gates.clone() if isinstance(gates, Gates) else gates
         device = model.device
         self.tokens = torch.zeros(shape.rows, shape.beam, dtype=torch.long, device=device)
         self.log_probs = torch.empty(0, device=device)  # (B, K, V), of the last step
@@ -134,7 +137,7 @@ class StaticStep:
         )
 
     def _step(self) -> None:
-        logits = self.model.decode(self.tokens, self.memory, self.cache)  # (B, K, V)
+        logits = self.model.decode(self.tokens, self.memory, self.cache, gates=self.gates)  # (B, K, V)
         self.log_probs = torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
         parents, tokens = self.selection.choose(self.log_probs, self.cache.place)
         self.cache.parents.copy_(parents)
@@ -154,6 +157,16 @@ class StaticStep:
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             self._step()
         return graph.replay
+
+    def fits(self, shape: StepShape, gates: HeadGates) -> bool:
+        """Return whether the step can be used for a batch: it has this capacity and gates at the same places."""
+        has_same = self.gates.is_like(gates) if isinstance(self.gates, Gates) else not gates.is_on
+        return self.shape == shape and has_same
+
+    def use(self, gates: HeadGates) -> None:
+        """Copy the numbers of other gates at the same places."""
+        if isinstance(self.gates, Gates) and isinstance(gates, Gates):
+            self.gates.overwrite(gates)
 
     def start(self, memory: Memory) -> None:
         """Start a batch: copy its keys and values to the buffers of the step."""
@@ -176,7 +189,7 @@ class StaticStepper(Stepper):
 
     def __init__(self, step: StaticStep, source: Tensor) -> None:
         self.model, self.static = step.model, step
-        self.memory = step.model.encode(source)
+        self.memory = step.model.encode(source, gates=step.gates)
         step.start(self.memory)
         self._rows = torch.arange(len(source), device=source.device)
 
@@ -207,16 +220,17 @@ class StaticStepPool:
         self._lock = Lock()
 
     @contextmanager
-    def step(self, source: Tensor, beam: int, limit: int) -> Iterator[StaticStep]:
+    def step(self, source: Tensor, beam: int, limit: int, gates: HeadGates = NO_GATES) -> Iterator[StaticStep]:
         """Provide a step for one search; least recently used steps are deleted when a new one needs memory."""
         shape = StepShape.holding(source, beam, limit)
         with self._lock:
-            step = next((step for step in self._free if step.shape == shape), None)
+            step = next((step for step in self._free if step.fits(shape, gates)), None)
             if step is not None:
                 self._free.remove(step)
         if step is None:
             self._make_room(shape)
-            step = StaticStep(self.model, shape)
+            step = StaticStep(self.model, shape, gates)
+        step.use(gates)
         try:
             yield step
         finally:
@@ -224,9 +238,9 @@ class StaticStepPool:
                 self._free.append(step)
 
     @contextmanager
-    def stepper(self, source: Tensor, beam: int, limit: int) -> Iterator[Stepper]:
+    def stepper(self, source: Tensor, beam: int, limit: int, gates: HeadGates = NO_GATES) -> Iterator[Stepper]:
         """Provide a stepper for one search in which the caller makes the choices."""
-        with self.step(source, beam, limit) as step:
+        with self.step(source, beam, limit, gates) as step:
             yield StaticStepper(step, source)
 
     def _make_room(self, shape: StepShape) -> None:

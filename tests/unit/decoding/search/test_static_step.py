@@ -8,7 +8,11 @@ import torch
 from clearhead.decoding.search.beam import beam_search, search_with
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.search.static_search import static_search
 from clearhead.decoding.search.static_step import StaticStep, StaticStepper, StaticStepPool, StepShape, shape_bytes
+from clearhead.model.gated import GatedModel
+from clearhead.model.gates import NO_GATES, Gates, HeadGates
+from tests.parity.models import make_gates
 from tests.unit.decoding.toys import random_model, sources
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -122,3 +126,26 @@ def test_a_recorded_step_gives_the_same_search_as_one_that_is_not() -> None:
         assert [[hypothesis.tokens for hypothesis in row] for row in outcomes] == [
             [hypothesis.tokens for hypothesis in row] for row in right
         ]
+
+
+@torch.inference_mode()
+def test_one_step_serves_any_gates_at_the_same_places_and_a_plain_search_gets_another() -> None:
+    model = random_model()
+    source, limits, settings = sources(model), [13, 11, 7, 5, 3], SearchSettings(beam=3, n_best=3)
+    pool, steps, translations = StaticStepPool(model), [], []
+    few = Gates({"decoder.0.cross_attention": torch.tensor([0.0, 1.0])})
+    choices: list[HeadGates] = [make_gates(model.config), NO_GATES, make_gates(model.config, seed=1), few]
+    for gates in choices:
+        expected = beam_search(GatedModel(model, gates), source, limits, settings)
+        with pool.step(source, settings.beam, max(limits), gates) as step:
+            outcomes = static_search(step, source, limits, settings)
+            steps.append(step)
+        with pool.stepper(source, settings.beam, max(limits), gates) as stepper:
+            by_stepper = search_with(stepper, source, limits, settings)
+        rows = [[hypothesis.tokens for hypothesis in row] for row in outcomes]
+        assert rows == [[hypothesis.tokens for hypothesis in row] for row in expected]
+        assert rows == [[hypothesis.tokens for hypothesis in row] for row in by_stepper]
+        translations.append(rows)
+    assert steps[0] is steps[2], "the numbers are copied into the same tensors"
+    assert len({id(step) for step in steps}) == 3
+    assert translations[0] != translations[1] != translations[2] != translations[0]
