@@ -100,7 +100,7 @@ class Translator:
         from clearhead.decoding.engines.torch_engine import TorchEngine
 
         translator = copy(self)
-        translator.prepare(EngineNeeds(uses=("gates",)))
+        translator.prepare(EngineNeeds(uses=frozenset({"gates"})))
         assert isinstance(translator.engine, TorchEngine)
         translator.engine = translator.engine.gated(gates)
         return translator

@@ -254,7 +254,7 @@ def _trace_scores(trace: Tracer, q: Tensor, k: Tensor, sub: str) -> Tensor:
     """Compute and record the scaled scores of one head: (B, Q, K)"""
     scores = q @ k.transpose(-1, -2)  # (B, Q, K)
     trace.record(SCORE, scores, symbol=f"S{sub}", q=q, k=k)
-    scaled = scores / q.shape[-1] ** 0.5
+    scaled: Tensor = scores / q.shape[-1] ** 0.5
     trace.record(SCALE, scaled, symbol=f"S′{sub}", scores=scores, root_of=q.shape[-1])
     return scaled
 
@@ -264,7 +264,8 @@ def _trace_gate(trace: Tracer, x: Tensor, gates: HeadGates, kind: GateKind, head
     gate = gates.of_head(kind, head, x.dtype)
     if gate is None:
         return x
-    gated, sub = x * gate, subscript(head + 1)
+    gated: Tensor = x * gate
+    sub = subscript(head + 1)
     name, symbol = ("g", f"Z{sub}′") if kind == "outputs" else ("c", f"Ŝ{sub}")
     trace.give(name, gate, symbol=f"{name}{sub}")
     trace.record(MULTIPLY, gated, symbol=symbol, a=x, b=gate)

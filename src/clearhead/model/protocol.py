@@ -28,8 +28,13 @@ class SequenceModel(Protocol):
     Axes: B batch, S source, T target, D model, V vocabulary, C classes.
     """
 
-    config: "ModelConfig"
-    training: bool  # whether dropout is on
+    @property
+    def config(self) -> "ModelConfig":
+        """The architecture."""
+
+    @property
+    def training(self) -> bool:
+        """Whether dropout is on."""
 
     @property
     def device(self) -> "torch.device":

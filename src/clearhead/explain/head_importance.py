@@ -1,0 +1,134 @@
+"""How much every attention head of a model matters: by the gradient of its gate, and by removing it.
+
+Losses are in nats per token, so that the importance |∂loss/∂gate| estimates the change of the loss to first order.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from clearhead.errors import DataError
+from clearhead.explain.token_pairs import TokenPair, batch_of, batches_of
+from clearhead.model import Batch, SequenceModel
+from clearhead.model.gates import NO_GATES, Gates, HeadGates
+from clearhead.model.heads import AttentionHead, attention_places, every_head
+from clearhead.model.memory import Memory
+from clearhead.model.modes import evaluation_mode
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceLosses:
+    """The summed loss of every sentence in nats, and its number of tokens (1 for a classifier)."""
+
+    totals: Array  # (N,)
+    num_tokens: Array  # (N,)
+
+    @property
+    def mean(self) -> float:
+        """The loss per token over all sentences."""
+        return float(self.totals.sum() / self.num_tokens.sum())
+
+
+def head_importance(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[AttentionHead, float]:
+    """Return mean |∂loss/∂gate| of every head over the sentences (Michel et al., 2019); the gates are 1.
+
+    The loss is that of one sentence, per token. Every sentence has its own gates, so that one backward pass gives the
+    gradients of a whole batch sentence by sentence.
+    """
+    places, num_heads = attention_places(model.config), model.config.num_heads
+    totals = torch.zeros(len(places), num_heads, dtype=torch.float64)
+    with evaluation_mode(model), torch.enable_grad():
+        for indices in batches_of(pairs):
+            batch = batch_of([pairs[index] for index in indices], model.config, model.device)
+            gates = torch.ones(len(places), len(indices), num_heads, device=model.device, requires_grad=True)
+            losses = _losses(model, batch, Gates(dict(zip(places, gates, strict=True))))
+            (gradient,) = torch.autograd.grad(_per_token(losses, model, batch).sum(), gates)
+            totals += gradient.double().abs().sum(dim=1).cpu()
+    means = (totals / len(pairs)).tolist()
+    return {head: means[places.index(head.where)][head.number] for head in every_head(model.config)}
+
+
+def losses_without(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[AttentionHead | None, SentenceLosses]:
+    """Return the losses of the sentences without each head, and those of the unchanged model under None."""
+    return _losses_by_head(model, pairs, _without)
+
+
+def losses_alone(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[AttentionHead | None, SentenceLosses]:
+    """Return the losses of the sentences if each head is the only one of its attention layer; None: unchanged."""
+    return _losses_by_head(model, pairs, lambda head, num_heads: 1.0 - _without(head, num_heads))
+
+
+def _without(head: AttentionHead, num_heads: int) -> Tensor:
+    """Return the gates (H,) of a layer without one head."""
+    gates = torch.ones(num_heads)
+    gates[head.number] = 0.0
+    return gates
+
+
+def _losses_by_head(
+    model: SequenceModel, pairs: Sequence[TokenPair], layer_gates: Callable[[AttentionHead, int], Tensor]
+) -> dict[AttentionHead | None, SentenceLosses]:
+    choices: list[AttentionHead | None] = [None, *every_head(model.config)]
+    gates: Mapping[AttentionHead | None, HeadGates] = {
+        head: NO_GATES
+        if head is None
+        else Gates({head.where: layer_gates(head, model.config.num_heads).to(model.device)})
+        for head in choices
+    }
+    totals, num_tokens = np.zeros((len(choices), len(pairs))), np.zeros(len(pairs))
+    with evaluation_mode(model), torch.inference_mode():
+        for indices in batches_of(pairs):
+            batch = batch_of([pairs[index] for index in indices], model.config, model.device)
+            num_tokens[indices] = _num_tokens(model, batch).cpu().numpy()
+            memory = _memory(model, batch)
+            for row, head in enumerate(choices):
+                is_in_encoder = head is not None and head.kind.startswith("encoder")
+                losses = _losses(model, batch, gates[head], None if is_in_encoder else memory)
+                totals[row, indices] = losses.cpu().numpy()
+    return {head: SentenceLosses(totals[row], num_tokens) for row, head in enumerate(choices)}
+
+
+def _memory(model: SequenceModel, batch: Batch) -> Memory | None:
+    """Return the memory of a batch, which gates of the decoder do not change."""
+    if not model.can_translate:
+        return None
+    assert batch.source is not None
+    return model.encode(batch.source)
+
+
+def _losses(model: SequenceModel, batch: Batch, gates: HeadGates, memory: Memory | None = None) -> Tensor:
+    """Return the summed cross-entropy of every sentence (B,) in float64; without a `memory` the source is encoded."""
+    if model.can_classify:
+        if batch.labels is None:
+            raise DataError("a classifier needs the correct label of every sentence. Give labels.")
+        return -_log_probs(model(batch, gates=gates), batch.labels)
+    assert batch.target is not None
+    if memory is None and model.can_translate:
+        assert batch.source is not None
+        memory = model.encode(batch.source, gates=gates)
+    logits = model.decode(model.shifted(batch.target), memory, gates=gates)  # (B, T, V)
+    own = _log_probs(logits, batch.target)
+    return -own.masked_fill(batch.target == model.config.pad, 0.0).sum(dim=1)
+
+
+def _log_probs(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return log P of labels (…) from logits (…, V), in float64 after the softmax."""
+    wide = torch.promote_types(logits.dtype, torch.float32)
+    return torch.log_softmax(logits, dim=-1, dtype=wide).gather(-1, labels[..., None])[..., 0].double()
+
+
+def _num_tokens(model: SequenceModel, batch: Batch) -> Tensor:
+    """Return the number of predicted tokens of every sentence (B,)."""
+    if batch.target is None:
+        return torch.ones(batch.num_rows, device=model.device)
+    return (batch.target != model.config.pad).sum(dim=1)
+
+
+def _per_token(losses: Tensor, model: SequenceModel, batch: Batch) -> Tensor:
+    return losses / _num_tokens(model, batch)
