@@ -31,11 +31,11 @@ def select_head(model: str | Path, source: str, reference: str, gold: str | None
 
     Heads are compared with the gold links in a file, or else with links estimated from the two files (IBM Model 1).
     """
-    texts = _read_texts(source, reference)
+    texts = read_texts(source, reference)
     plain_texts = [
         (split_tag(sentence)[1], translation) for sentence, translation in texts
     ]  # the language tag is not a word
-    gold_links = _counted_links(plain_texts) if gold is None else _checked_gold_links(gold, plain_texts)
+    gold_links = counted_links(plain_texts) if gold is None else checked_gold_links(gold, plain_texts)
     rating = _Rating(gold_links, "counted" if gold is None else "gold")
     rated = rate_heads(Translator.load(model, engine="torch"), texts, lambda links: rating.score(links).value)
     signature = rating.score([()] * len(texts)).signature
@@ -47,7 +47,8 @@ def select_head(model: str | Path, source: str, reference: str, gold: str | None
     return HeadSelection(choice, save_choice(model, choice), scores)
 
 
-def _read_texts(source: str, reference: str) -> list[tuple[str, str]]:
+def read_texts(source: str, reference: str) -> list[tuple[str, str]]:
+    """Return the lines of a file of sentences and a file of their translations as pairs."""
     if source == reference:
         raise ConfigError("both files are the same. Give a file of sentences and a file of their translations.")
     sources, targets = whole_input(source), whole_input(reference)
@@ -59,12 +60,14 @@ def _read_texts(source: str, reference: str) -> list[tuple[str, str]]:
     return list(zip(sources, targets, strict=True))
 
 
-def _counted_links(texts: Sequence[tuple[str, str]]) -> list[GoldLinks]:
+def counted_links(texts: Sequence[tuple[str, str]]) -> list[GoldLinks]:
+    """Return links between words that are estimated from the texts themselves (IBM Model 1)."""
     links_by_sentence = ibm_model1_links([source for source, _ in texts], [target for _, target in texts])
     return [GoldLinks(links, frozenset()) for links in links_by_sentence]
 
 
-def _checked_gold_links(name: str, texts: Sequence[tuple[str, str]]) -> list[GoldLinks]:
+def checked_gold_links(name: str, texts: Sequence[tuple[str, str]]) -> list[GoldLinks]:
+    """Return the gold links of a file, one line for each pair of texts, after a check that all words exist."""
     gold_links = read_gold_links(name)
     if len(gold_links) != len(texts):
         raise DataError(
