@@ -50,10 +50,11 @@ def show(report: "EvaluationReport | None", aligned: Sequence[tuple[str, "Score"
     if form is Form.markdown:
         typer.echo(to_markdown(tables), nl=False)
     else:
-        _draw(tables)
+        draw(tables)
 
 
-def _draw(tables: "Sequence[ScoreTable]") -> None:
+def draw(tables: "Sequence[ScoreTable]") -> None:
+    """Print tables to a terminal."""
     from rich.console import Console
     from rich.table import Table as TerminalTable
     from rich.text import Text

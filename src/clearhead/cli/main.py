@@ -26,7 +26,7 @@ _GROUPS = {
     "Exercises": ("solve", "check", "experiment"),
     "Translation": ("translate", "models"),
     "Training and evaluation": ("train", "evaluate", "score", "plot"),
-    "Looking inside": ("explain",),
+    "Looking inside": ("explain", "heads"),
 }
 VERBS = tuple(verb for verbs in _GROUPS.values() for verb in verbs)
 _MAX_LINE = 4000  # characters of a line of a message

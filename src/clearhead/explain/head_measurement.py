@@ -1,0 +1,91 @@
+"""Load a model and texts from files, and report on every attention head of the model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clearhead.decoding.engines.engine import DeviceName, Precision
+from clearhead.decoding.engines.torch_engine import TorchEngine
+from clearhead.decoding.scoring import Scorer, open_scorer
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translator import Translator
+from clearhead.errors import ConfigError, DataError, printable
+from clearhead.evaluation.alignment import GoldLinks
+from clearhead.evaluation.significance import Resampling
+from clearhead.explain.head_report import HeadReport, measure_heads, with_bleu
+from clearhead.explain.head_selection import checked_gold_links, counted_links, read_texts
+from clearhead.files.input import whole_input
+from clearhead.formats.model_folder import find_model
+from clearhead.text.special import language_tag
+from clearhead.text.tokeniser import split_tag
+
+
+@dataclass(frozen=True)
+class HeadRequest:
+    """What to measure: on the first `num_lines` lines (None: all), against gold links if there are any."""
+
+    gold_links: str | None = None
+    num_lines: int | None = None
+    has_bleu: bool = False
+    search: SearchSettings = SearchSettings()
+    resampling: Resampling = Resampling()
+
+
+def report_heads(
+    path: str | Path,
+    files: Sequence[str],
+    request: HeadRequest = HeadRequest(),
+    *,
+    device: DeviceName = "auto",
+    precision: Precision = "float32",
+) -> HeadReport:
+    """Report on every head of a model: `files` are sentences and their translations, or one text for a language model.
+
+    Without gold links, the alignments of cross-attention are rated against links counted in the texts.
+    """
+    scorer = open_scorer(path, device=device, precision=precision)
+    texts = _read(scorer, files)[: request.num_lines]
+    if not texts:
+        raise DataError(f"{printable(files[-1])} is empty. Give at least one sentence.")
+    links = _links(scorer, texts, request)
+    language = find_model(path).language
+    if scorer.has_source and language in scorer.vocabularies.source.tags:
+        assert language is not None
+        texts = [(_tagged(source, language), target) for source, target in texts]
+    report = measure_heads(scorer.model, scorer.vocabularies, texts, links, request.resampling)
+    if not request.has_bleu:
+        return report
+    translator = Translator(scorer.vocabularies, TorchEngine(scorer.model))
+    return with_bleu(report, translator, texts, request.search, request.resampling)
+
+
+def _read(scorer: Scorer, files: Sequence[str]) -> list[tuple[str, str]]:
+    if not scorer.has_source:
+        if len(files) != 1:
+            raise ConfigError(f"this is a language model, which reads no source: give one file, not {len(files)}.")
+        return [("", line) for line in whole_input(files[0])]
+    if len(files) != 2:
+        raise ConfigError(
+            f"this model translates: give two files, the sentences and their translations, not {len(files)}."
+        )
+    return read_texts(files[0], files[1])
+
+
+def _links(scorer: Scorer, texts: Sequence[tuple[str, str]], request: HeadRequest) -> list[GoldLinks] | None:
+    """Return the links that alignments are rated against; None for a model without cross-attention."""
+    if not scorer.has_source:
+        if request.gold_links is not None or request.has_bleu:
+            raise ConfigError(
+                "a language model has no translations to align or to score. Leave out gold links and BLEU."
+            )
+        return None
+    plain_texts = [(split_tag(source)[1], target) for source, target in texts]
+    if request.gold_links is not None:
+        return checked_gold_links(request.gold_links, plain_texts)
+    links = counted_links(plain_texts)
+    return links if any(line.sure for line in links) else None
+
+
+def _tagged(source: str, language: str) -> str:
+    """Return a sentence with the tag of its target language, unless it has one."""
+    return source if split_tag(source)[0] is not None else f"{language_tag(language)} {source}"
