@@ -43,6 +43,7 @@ def test_json_has_the_numbers_of_the_library(folder: Path) -> None:
         for name, value in right.to_dict().items():
             assert row[name] == (pytest.approx(value, rel=1e-4, abs=1e-6) if isinstance(value, float) else value), name
     assert {row["alignment_error"] is None for row in data["heads"][-4:]} == {False}
+    assert data["signatures"]["alignment_error"] == "nrefs:1|sentences:6|links:gold|teacher-forced:yes"
 
 
 def test_the_table_names_every_head_and_explains_its_columns(folder: Path) -> None:
@@ -54,6 +55,7 @@ def test_the_table_names_every_head_and_explains_its_columns(folder: Path) -> No
     assert headings[5:] == ["AER %", "importance", "Δ loss", "p", "Δ loss alone"]
     assert sum(line.startswith(("encoder.", "decoder.")) for line in lines) == 10
     assert sum(line.rstrip().endswith("best") for line in lines) == 5, "one head of each layer"
+    assert "positions (nrefs:1|sentences:6|links:counted|teacher-forced:yes)" in done.stdout
     assert "p: ar:10000|seed:12345|correction:holm|tests:10" in done.stdout
     markdown = run("heads", "-m", "run", "source", "target", "--format", "markdown", cwd=folder).stdout
     assert markdown.startswith("### 10 attention heads\n\n| head | confidence | ")

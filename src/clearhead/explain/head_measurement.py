@@ -1,7 +1,7 @@
 """Load a model and texts from files, and report on every attention head of the model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clearhead.decoding.engines.engine import DeviceName, Precision
@@ -53,6 +53,10 @@ def report_heads(
         assert language is not None
         texts = [(_tagged(source, language), target) for source, target in texts]
     report = measure_heads(scorer.model, scorer.vocabularies, texts, links, request.resampling)
+    if links is not None:
+        kind = "counted" if request.gold_links is None else "gold"
+        signature = f"nrefs:1|sentences:{len(texts)}|links:{kind}|teacher-forced:yes"
+        report = replace(report, signatures={**report.signatures, "alignment_error": signature})
     if not request.has_bleu:
         return report
     translator = Translator(scorer.vocabularies, TorchEngine(scorer.model))

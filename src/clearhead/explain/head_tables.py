@@ -59,7 +59,11 @@ def _change_cells(change: MeasuredChange, decimals: int) -> list[str]:
 def _notes(report: HeadReport, *, has_links: bool) -> list[str]:
     notes = list(_MEANINGS)
     if has_links:
-        notes.append("AER: alignment error rate of cross-attention, at the better of its two positions")
+        signature = report.signatures.get("alignment_error")
+        notes.append(
+            "AER: alignment error rate of cross-attention, at the better of its two positions"
+            + (f" ({signature})" if signature else "")
+        )
     notes.append(f"importance: {report.signatures['importance']}")
     notes.append(
         f"Δ loss: change if the head is removed (alone: if the others of its layer are); unchanged loss "
