@@ -42,6 +42,11 @@ SECTIONS = {
     "text": ("text", "How text is converted to token ids."),
     "training": ("training", "How the model is trained. Either `steps` or `epochs` is required."),
     "validation": ("validation", "How often and by which metric the model is validated."),
+    "pinned.0": (
+        "pinned",
+        "A list of sentences (at most 16, of at most 500 characters). An entry is a text, or has these settings. "
+        "[A film of the training](train.md#a-film-of-the-training) shows them.",
+    ),
 }
 # Types as error messages describe them, and as the page does.
 SHORT = {

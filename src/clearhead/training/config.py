@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clearhead.data.config import DataConfig
 from clearhead.errors import ConfigError, Mistake, printable
@@ -166,6 +166,18 @@ class ValidationConfig(Settings):
     )
 
 
+class PinnedSentence(Settings):
+    """A sentence of `pinned:`, with or without a reference; a plain text is the sentence."""
+
+    source: str = Field(description="sentence that is translated at every validation")
+    reference: str | None = Field(None, description="its translation, to compare with")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_text(cls, value: Any) -> Any:
+        return {"source": value} if isinstance(value, str) else value
+
+
 class RunConfig(Settings):
     """A complete training config."""
 
@@ -180,6 +192,11 @@ class RunConfig(Settings):
     text: TextConfig = TextConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
+    pinned: tuple[PinnedSentence, ...] = Field(
+        (),
+        description="up to 16 sentences whose translations, probabilities and attention are kept at every validation, "
+        "for a film of the training",
+    )
 
     @property
     def metric(self) -> Metric:

@@ -9,6 +9,7 @@ from clearhead.errors import Mistake, did_you_mean, printable
 from clearhead.model.config import PRESETS, ModelConfig
 from clearhead.settings import examine, shown
 from clearhead.training.config import RunConfig
+from clearhead.training.film_file import MAX_CHARACTERS, MAX_SENTENCES
 
 SHAPES: Mapping[str, str] = {"translate": "encoder-decoder", "classify": "encoder", "language-model": "decoder"}
 _METRICS: Mapping[str, tuple[str, ...]] = {
@@ -68,6 +69,7 @@ def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
             ("data.test", "task"),
             f"data.test is only for translation, but task = {config.task!r}. Remove data.test.",
         )
+    yield from _pinned_mistakes(config)
     yield from _end_mistakes(config)
     yield from _judging_mistakes(config)
     yield from _text_mistakes(config)
@@ -75,6 +77,24 @@ def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
         yield from _corpus_mistakes(config, path, corpus)
     yield from _language_mistakes(config)
     yield from _leak_mistakes(config)
+
+
+def _pinned_mistakes(config: RunConfig) -> Iterator[Mistake]:
+    if config.pinned and config.task != "translate":
+        yield Mistake(("pinned", "task"), f"pinned is only for translation, but task = {config.task!r}. Remove pinned.")
+    elif config.pinned and config.data.valid is None:
+        yield Mistake(
+            ("pinned", "data.valid"),
+            "pinned sentences are translated at validations, but there are none. Set data.valid.",
+        )
+    if len(config.pinned) > MAX_SENTENCES:
+        yield Mistake(("pinned",), f"pinned has {len(config.pinned)} sentences. Give at most {MAX_SENTENCES}.")
+    for index, sentence in enumerate(config.pinned):
+        path, length = f"pinned.{index}.source", len(sentence.source)
+        if not sentence.source.strip():
+            yield Mistake((path,), f"{path} is empty. Give a sentence, or remove the entry.")
+        if length > MAX_CHARACTERS:
+            yield Mistake((path,), f"{path} has {length} characters. Give a sentence of at most {MAX_CHARACTERS}.")
 
 
 def _end_mistakes(config: RunConfig) -> Iterator[Mistake]:

@@ -26,6 +26,7 @@ from clearhead.training.collection import collection_paused
 from clearhead.training.config import RunConfig
 from clearhead.training.divergence import DivergenceError, describe_fault, last_good_checkpoint, save_fault, stop_error
 from clearhead.training.feed import BatchPrefetcher, sharing, to_batch
+from clearhead.training.film import FilmRecorder
 from clearhead.training.outcome import Outcome, Stopped
 from clearhead.training.prepare import Prepared, prepare
 from clearhead.training.progress import Reporter
@@ -105,6 +106,7 @@ class _Run:
         if prepared.valid is not None:
             self.validator = Validator(prepared.valid, prepared.vocabularies, config.task, config.validation)
         self.vocabularies = prepared.vocabularies
+        self.film = FilmRecorder(config, folder, self.timeline, prepared.vocabularies)
         self.progress = Progress()
         self.recent: deque[tuple[int, list[TokenBatch]]] = deque(maxlen=max(self.training.log_every, 2))
         self.num_roll_backs = 0
@@ -335,6 +337,7 @@ class _Run:
         step, model = self.progress.step, self._averaged()
         with torch.compiler.set_stance("force_eager"):  # sentences come in many shapes
             scores = self.validator.scores(model, self.precision)
+            self.film.add(step, model, self.validator, self.precision)
         self.reporter.log(step, {f"valid/{name}": score.value for name, score in scores.items()})
         chosen = scores[self.config.metric]
         value = chosen.value if chosen.is_higher_better else -chosen.value

@@ -80,14 +80,17 @@ class Validator:
         # lines stay whole, so that the scores are those of the training task: one line in, one line out
         options = TranslationOptions(is_paragraphs=False, has_scores=False)
         if model.device.type == "cpu":
-            translator = Translator(self.vocabularies, TorchEngine(model))
-            translations = translator.translate(self.sources, search, options)
+            translations = self.translator(model, precision).translate(self.sources, search, options)
         else:
             with torch.autocast("cuda", enabled=False):
-                translator = Translator(self.vocabularies, self._engine_of_copy(model, precision))
-                translations = translator.translate(self.sources, search, options)
+                translations = self.translator(model, precision).translate(self.sources, search, options)
         self.log_probs = percentiles([mean for one in translations if math.isfinite(mean := one.mean_log_prob)])
         return [translation.text for translation in translations]
+
+    def translator(self, model: TrainableModel, precision: torch.dtype) -> Translator:
+        """Return a translator with the model: itself on a CPU, a copy in the precision of training on a GPU."""
+        is_cpu = model.device.type == "cpu"
+        return Translator(self.vocabularies, TorchEngine(model) if is_cpu else self._engine_of_copy(model, precision))
 
     def _engine_of_copy(self, model: TrainableModel, precision: torch.dtype) -> TorchEngine:
         """Return an engine for one copy of the model, so that all validations use the same recorded CUDA graphs."""

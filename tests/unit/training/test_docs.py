@@ -36,9 +36,8 @@ def test_every_setting_is_on_the_page_with_its_section() -> None:
     page = (GUIDE / "config.md").read_text(encoding="utf-8")
     for field in config_fields():
         group, _, name = field.path.rpartition(".")
-        group = {"data.valid": "data.train", "data.test": "data.train", "data.train.0": "data.train"}.get(
-            group, group or "Top level"
-        )
+        sections = {"data.valid": "data.train", "data.test": "data.train", "data.train.0": "data.train"}
+        group = {**sections, "pinned.0": "pinned"}.get(group, group or "Top level")
         section = page.partition(f"\n## {group}\n")[2].partition("\n## ")[0]
         assert f"\n| `{name}` |" in section, f"{field.path} is not on the page"
 
