@@ -10,6 +10,7 @@ from clearhead.cli.check import check
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.experiment import experiment
 from clearhead.cli.explain import explain
+from clearhead.cli.film import film
 from clearhead.cli.heads import heads
 from clearhead.cli.main import app
 from clearhead.cli.models import models
@@ -19,7 +20,7 @@ from clearhead.cli.solve import solve
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
 
-VERBS = (check, evaluate, experiment, explain, heads, models, plot, score, solve, train, translate)
+VERBS = (check, evaluate, experiment, explain, film, heads, models, plot, score, solve, train, translate)
 
 
 def test_the_app_has_these_verbs() -> None:

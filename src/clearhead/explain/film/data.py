@@ -1,0 +1,89 @@
+"""The data of a film for its page: texts as JSON, and float16 arrays in base64."""
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+
+from clearhead.explain.film.scenes import METRICS, RunFilm
+from clearhead.training.film_file import FilmSentence, Half
+
+MAX_BYTES = 6_000_000  # of attention in a page; with more, only one layer is shown
+
+
+def shown_layers(film: RunFilm) -> list[int]:
+    """Return the layers whose attention fits in the page: all, or the one that alignments are read from by default."""
+    size = sum(sentence.attention.nbytes for frame in film.frames for sentence in frame.sentences)
+    return list(range(film.num_layers)) if size <= MAX_BYTES else [usual_layer(film)]
+
+
+def usual_layer(film: RunFilm) -> int:
+    """Return the layer that alignments are read from by default: the second-to-last, as in `Head.usual`."""
+    return max(0, film.num_layers - 2)
+
+
+def page_data(film: RunFilm) -> str:
+    """Return the film as JSON that can stand inside a script element."""
+    layers = shown_layers(film)
+    data = {
+        "layers": layers,
+        "sources": [sentence.source_tokens for sentence in film.sentences],
+        "references": [sentence.reference for sentence in film.sentences],
+        "frames": [
+            {
+                "step": frame.step,
+                "metrics": _metrics(film, frame.step),
+                "sentences": [_sentence(sentence, layers) for sentence in frame.sentences],
+            }
+            for frame in film.frames
+        ],
+    }
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def film_data(film: RunFilm) -> dict[str, Any]:
+    """Return the texts, probabilities and metrics of a film as plain data, for JSON; attention is in the NPZ files."""
+    return {
+        "run": film.name,
+        "sentences": [{"source": sentence.source, "reference": sentence.reference} for sentence in film.sentences],
+        "frames": [
+            {
+                "step": frame.step,
+                "metrics": _metrics(film, frame.step),
+                "translations": [
+                    {
+                        "text": sentence.translation,
+                        "tokens": list(sentence.target_tokens),
+                        "probabilities": [round(float(number), 5) for number in sentence.probabilities],
+                    }
+                    for sentence in frame.sentences
+                ],
+            }
+            for frame in film.frames
+        ],
+    }
+
+
+def _metrics(film: RunFilm, step: int) -> dict[str, float | None]:
+    """Return the last value of each metric up to an update: the training loss can be logged at other updates."""
+    latest = {}
+    for metric in METRICS:
+        points = [point for point in film.curves.get(metric, ()) if point.updates <= step]
+        if points:
+            latest[metric] = points[-1].value
+    return latest
+
+
+def _sentence(sentence: FilmSentence, layers: list[int]) -> dict[str, Any]:
+    attention = sentence.attention[[layer for layer in layers if layer < len(sentence.attention)]]
+    return {
+        "text": sentence.translation,
+        "tokens": sentence.target_tokens,
+        "p": _base64(sentence.probabilities),
+        "a": _base64(attention),
+    }
+
+
+def _base64(array: Half) -> str:
+    return base64.b64encode(np.ascontiguousarray(array, dtype="<f2").tobytes()).decode("ascii")

@@ -1,0 +1,49 @@
+"""`clearhead film`: where the page is written, what is printed, and that torch is not needed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from clearhead.cli.film import film
+from tests.command import run
+from tests.unit.explain.film.films import write_film
+
+
+def test_the_page_is_in_the_folder_of_the_run(tmp_path: Path) -> None:
+    place = write_film(tmp_path / "run")
+    done = run("film", str(place))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"Wrote {place}/film.html: 3 frames.\n")
+    assert (place / "film.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    film(place, tmp_path / "other.html")
+    assert (tmp_path / "other.html").read_bytes() == (place / "film.html").read_bytes()
+
+
+def test_json_prints_the_translations(tmp_path: Path) -> None:
+    place = write_film(tmp_path / "run")
+    done = run("film", str(place), "--json")
+    frames = json.loads(done.stdout)["frames"]
+    assert [frame["translations"][0]["text"] for frame in frames] == ["el el", "el gato <b>", "el gato rojo"]
+    assert not (place / "film.html").exists()
+
+
+def test_a_run_without_a_film_and_a_damaged_frame_are_errors_of_one_line(tmp_path: Path) -> None:
+    done = run("film", str(tmp_path / "nowhere"))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    place = write_film(tmp_path / "run")
+    (place / "film" / "step-00000020.npz").write_bytes(b"half")
+    done = run("film", str(place))
+    assert done.returncode == 2
+    assert "step-00000020.npz is not a frame of a film" in done.stderr
+
+
+def test_torch_is_not_loaded(tmp_path: Path) -> None:
+    place = write_film(tmp_path / "run")
+    code = (
+        "import sys, clearhead.cli.main as m\n"
+        f"sys.argv = ['clearhead', 'film', {str(place)!r}]\n"
+        "try:\n    m.main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "sys.exit('torch was loaded' if 'torch' in sys.modules else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
