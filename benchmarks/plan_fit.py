@@ -4,7 +4,8 @@ An entry is `plan` (what `clearhead train SOURCE TARGET` chooses), `defaults` (t
 planner existed), or one of three configs per corpus that were fixed before the first run. Entries made by hand get as
 many updates as fit into the time, by the same measurement as the planner.
 
-All plans are made first, one after the other, on a device without other work. A plan has a number of updates, so it can
+All plans are made first, on a device without other work. With `--plans-at-once`, several processes prepare text, but
+only one at a time measures the device, and waiting for it does not count. A plan has a number of updates, so it can
 then be trained beside others (`--at-once`) with the same result as alone, with the vocabulary and the token stores of
 the plan. Each job prints a line of JSON.
 
@@ -13,15 +14,17 @@ the plan. Each job prints a line of JSON.
 """
 
 import argparse
+import fcntl
 import gzip
 import json
 import lzma
+import multiprocessing
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +53,9 @@ SETS = {
     "tatoeba-en-de": TextSet(("tatoeba-en-de/train",), "tatoeba-en-de/valid", "en", "de"),
     "tatoeba-en-hi": TextSet(("tatoeba-en-hi/train",), "tatoeba-en-hi/valid", "en", "hi"),
     "europarl-es-en": TextSet(("europarl-3way/train",), "europarl-3way/valid", "es", "en"),
+    # Only for research, because of their licence. Their test files contain sentences of the training text.
+    "visual-genome-en-hi": TextSet(("hindi-visual-genome/train",), "hindi-visual-genome/test", "en", "hi"),
+    "visual-genome-en-bn": TextSet(("bengali-visual-genome/train",), "bengali-visual-genome/test", "en", "bn"),
 }
 
 
@@ -115,6 +121,8 @@ BY_HAND: Mapping[str, Mapping[str, Settings]] = {
         "base": {**BASE, **recipe(32_768, 1.5e-3, 0.1, 0.0, 16_000)},
     },
 }
+# Fixed before the first run, too: the configs of a corpus of the same kind and size.
+BY_HAND = {**BY_HAND, "tatoeba-en-de": BY_HAND["tatoeba-en-es"]}
 # On two cores, where a person would use small models and batches.
 BY_HAND_CPU: Mapping[str, Settings] = {
     "tiny": {**TINY, **recipe(2048, 4e-3, 0.1, 0.0, 6000), "training.optimiser": "muon"},
@@ -161,31 +169,72 @@ class Job:
         return self.text_set.source, self.text_set.target
 
 
-def make_plan_of(job: Job, options: argparse.Namespace, import_seconds: float) -> dict[str, Any]:
+class Wait:
+    """The seconds that this process has waited for others that measure the device."""
+
+    def __init__(self, lock: Path) -> None:
+        self.lock, self.seconds = lock, 0.0
+
+    def alone(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that runs in only one process at a time."""
+
+        def call(*arguments: Any) -> Any:
+            start = time.perf_counter()
+            with self.lock.open("w") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                self.seconds += time.perf_counter() - start
+                return function(*arguments)
+
+        return call
+
+
+_import_seconds: list[float] = []  # of the jobs of this process; only the first one loads the packages
+
+
+def make_plan_of(job: Job, options: argparse.Namespace) -> dict[str, Any]:
     """Write the text of a job, and plan its training as `clearhead train` does; `plan.yaml` is in its folder."""
-    from clearhead.training.plan import PlanRequest, make_plan
+    start = time.perf_counter()
+    import clearhead.training.loop  # noqa: F401  a planned run loads this within its time
+    from clearhead.training import plan as planning
     from clearhead.training.plan_input import corpus_of
     from clearhead.training.plan_report import plan_yaml
     from clearhead.training.progress import Reporter
     from clearhead.training.run import RunFolder
 
-    files = []
-    for language in job.languages:
-        lines = [line for stem in job.text_set.train for line in lines_of(options.data / stem, language)]
-        files.append(job.folder / f"train.{language}")
-        files[-1].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        held_out = lines_of(options.data / job.text_set.valid, language)
-        (job.folder / f"valid.{language}").write_text("".join(f"{line}\n" for line in held_out), encoding="utf-8")
+    _import_seconds.append(time.perf_counter() - start)
+    files = write_texts(job, options.data)
     settings = {**settings_of(job.name, job.entry, options.device), "training.seed": options.seed}
     changes = [f"{path}={value}" for path, value in settings.items()] + options.change
-    start = time.perf_counter()
-    request = PlanRequest(corpus_of(files), options.minutes, start - import_seconds, changes, "--set")
+    wait = Wait(options.keep / "measuring.lock")
+
+    class PatientRequest(planning.PlanRequest):
+        """A request for which waiting for the device does not count."""
+
+        def seconds_left(self, device: str) -> float:
+            """Return the seconds for updates, as if there had been no wait."""
+            return planning.PlanRequest(self.corpus, self.minutes, self.started + wait.seconds).seconds_left(device)
+
+    measure, planning.measure = planning.measure, wait.alone(planning.measure)
+    start = time.perf_counter() - _import_seconds[0]
+    request = PatientRequest(corpus_of(files), options.minutes, start, changes, "--set")
     with RunFolder.create_for_plan(job.folder / "planned") as folder, Reporter() as reporter:
-        plan = make_plan(request, folder, reporter)
+        plan = planning.make_plan(request, folder, reporter)
         folder.begin(plan.config)
+    planning.measure = measure
     (job.folder / "plan.yaml").write_text(plan_yaml(plan), encoding="utf-8")
-    seconds = time.perf_counter() - start + import_seconds
-    return {**plan.to_data(), "seconds_before_training": round(seconds, 1)}
+    return {**plan.to_data(), "seconds_before_training": round(time.perf_counter() - start - wait.seconds, 1)}
+
+
+def write_texts(job: Job, data: Path) -> list[Path]:
+    """Write the training and the validation text of a job into its folder, and return the training files."""
+    files = []
+    for language in job.languages:
+        lines = [line for stem in job.text_set.train for line in lines_of(data / stem, language)]
+        files.append(job.folder / f"train.{language}")
+        files[-1].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        held_out = lines_of(data / job.text_set.valid, language)
+        (job.folder / f"valid.{language}").write_text("".join(f"{line}\n" for line in held_out), encoding="utf-8")
+    return files
 
 
 def clearhead(*arguments: str | Path) -> str:
@@ -228,23 +277,22 @@ def train_and_judge(job: Job, options: argparse.Namespace, plan: Mapping[str, An
     }
 
 
-def run_jobs(options: argparse.Namespace, place: Path) -> None:
-    """Plan all jobs one after the other, then train them; print each result as soon as it is there."""
-    start = time.perf_counter()
-    import clearhead.training.loop
-    import clearhead.training.plan  # noqa: F401  a planned run loads these within its time
-
-    import_seconds = time.perf_counter() - start
+def run_jobs(options: argparse.Namespace) -> None:
+    """Plan all jobs, then train them; print each result as soon as it is there."""
     parts = [job.partition("/") for job in options.jobs]
-    jobs = [Job(name, entry, place / f"{name}_{entry}") for name, _, entry in parts]
-    plans = []
+    jobs = [Job(name, entry, options.keep / f"{name}_{entry}") for name, _, entry in parts]
     for job in jobs:
         job.folder.mkdir(parents=True)
-        plans.append(make_plan_of(job, options, import_seconds))
+    with ProcessPoolExecutor(options.plans_at_once, multiprocessing.get_context("spawn")) as processes:
+        plans = list(processes.map(make_plan_of, jobs, [options] * len(jobs)))
+    print(f"{len(jobs)} plans are ready", file=sys.stderr, flush=True)
     with ThreadPoolExecutor(options.at_once) as pool:
         results = [pool.submit(train_and_judge, job, options, plan) for job, plan in zip(jobs, plans, strict=True)]
         for result in as_completed(results):
-            print(json.dumps(result.result(), ensure_ascii=False), flush=True)
+            try:
+                print(json.dumps(result.result(), ensure_ascii=False), flush=True)
+            except subprocess.CalledProcessError as wrong:
+                print(f"a job failed: {wrong}", file=sys.stderr, flush=True)
 
 
 def table(lines: Sequence[Mapping[str, Any]]) -> None:
@@ -266,6 +314,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--at-once", type=int, default=1, help="trainings beside each other, after all plans are made")
+    parser.add_argument(
+        "--plans-at-once", type=int, default=1, help="plans beside each other; the device is not shared"
+    )
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="which configs made by hand to use")
     parser.add_argument("--keep", type=Path, help="keep texts, plans and runs in this new folder")
     parser.add_argument("--table", type=Path, help="print a table of the lines in this file, and do not train")
@@ -273,10 +324,11 @@ def main() -> None:
     if options.table:
         table([json.loads(line) for line in options.table.read_text(encoding="utf-8").splitlines()])
     elif options.keep:
-        run_jobs(options, options.keep)
+        run_jobs(options)
     else:
         with tempfile.TemporaryDirectory() as place:
-            run_jobs(options, Path(place))
+            options.keep = Path(place)
+            run_jobs(options)
 
 
 if __name__ == "__main__":
