@@ -396,6 +396,7 @@ def options_parser() -> argparse.ArgumentParser:
     parser.add_argument("--peer-warm-up", type=int, default=None, help="warm-up of transformers-matched")
     parser.add_argument("--curve-every", type=float, default=None, help="seconds between two points of the curve")
     parser.add_argument("--preset", default=None, help="the same sizes for every system, instead of its own")
+    parser.add_argument("--no-scores", action="store_true", help="leave the scoring of the translations for later")
     add_peer_options(parser, SYSTEMS, DEFAULTS)
     parser.add_argument("--output", type=Path, required=True, help="a new folder for models and translations")
     return parser
@@ -435,6 +436,8 @@ def main() -> None:
         curves = {name: trained.curve for name, trained in outputs.items()}
         save_curves(curves, task.num_valid, folder / "curve.json")
         print(f"\n{comparison(curves, task.num_valid)}", flush=True)
+    if options.no_scores:
+        return
     print(flush=True)
     files: list[str | Path] = ["--reference", folder / "test.target", "--source", folder / "test.source"]
     files += [part for name, trained in outputs.items() for part in ("--system", f"{name}={trained.translations}")]
