@@ -2,42 +2,17 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from clearhead.check.render.html import to_fragment, to_html
-from tests.integration.test_html_browser import CHROMIUM, Desk
+from tests.integration.browser import IN_BROWSER, Desk, serious_faults
 from tests.unit.check import reports_by_hand as by_hand
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 LIT = "[...document.querySelectorAll('td.lit')].map(td => td.getAttribute('aria-label').split(';')[0])"
 STORY = "figure.matrix .story:not(:empty)"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def desk(browser: Any, tmp_path: Path) -> Iterator[Desk]:
-    new_desk = Desk(browser, tmp_path)
-    yield new_desk
-    for context in new_desk.contexts:
-        context.close()
-    assert new_desk.complaints == []
-    assert new_desk.requests == []
 
 
 def both() -> str:
@@ -194,3 +169,10 @@ def test_weights_have_a_subscript_and_are_copied_as_plain_text(desk: Desk) -> No
     title = page.locator(".line > span", has_text="W_Q").first
     assert title.locator("sub").inner_text() == "Q"
     assert title.inner_text() == "Q = X W_Q"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_no_serious_fault(desk: Desk, width: int, scheme: str) -> None:
+    page = desk.show(both(), viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.locator("#r1 td[data-root='0']").first.click()
+    assert serious_faults(page) == []

@@ -2,7 +2,6 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,36 +9,13 @@ import numpy as np
 import pytest
 
 from clearhead.explain.page.page import explanation_page
-from tests.integration.test_html_browser import CHROMIUM, Desk
+from tests.integration.browser import IN_BROWSER, SCREENS, Desk, serious_faults
 from tests.unit.explain.page import explanation_by_hand as by_hand
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 ROOT = Path(__file__).parents[2]
 ACTIVE = "document.activeElement.getAttribute('aria-label')"
 HALF = 0.5000001e-4  # of the last decimal shown
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def desk(browser: Any, tmp_path: Path) -> Iterator[Desk]:
-    new_desk = Desk(browser, tmp_path)
-    yield new_desk
-    for context in new_desk.contexts:
-        context.close()
-    assert new_desk.complaints == []
-    assert new_desk.requests == []
 
 
 def show(desk: Desk, data: dict[str, Any], **options: Any) -> Any:
@@ -381,18 +357,15 @@ def test_on_a_phone_the_page_does_not_scroll_sideways(desk: Desk, name: str, sch
         assert "columns" in page.locator(".lanes").get_attribute("class")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
 @pytest.mark.parametrize("name", ["translation", "classes", "comparison"])
 def test_axe_finds_no_serious_fault(desk: Desk, name: str, width: int, scheme: Any) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     page = show(desk, getattr(by_hand, name)(), viewport={"width": width, "height": 900}, color_scheme=scheme)
     if name == "translation":
         open_cell(page, 2, 1)
         for summary in page.locator("summary").all():
             summary.click()
-    found = axe.Axe().run(page).response["violations"]
-    faults = [(one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in ("serious", "critical")]
-    assert faults == []
+    assert serious_faults(page) == []
 
 
 def test_pieces_with_markup_are_shown_as_text(desk: Desk) -> None:

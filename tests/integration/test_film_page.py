@@ -1,8 +1,6 @@
 """The page of a film in a real browser: with the keyboard, on a phone, in dark mode."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,41 +8,26 @@ import pytest
 from clearhead.explain.film.page import film_page
 from clearhead.explain.film.scenes import read_film
 from clearhead.worksheet.render.svg import contrast
-from tests.integration.test_html_browser import CHROMIUM, Desk
+from tests.integration.browser import IN_BROWSER, SCREENS, Desk, serious_faults
 from tests.unit.explain.film.films import STEPS, write_film
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
+pytestmark = IN_BROWSER
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
+class Cinema:
+    """Opens the page of a film."""
 
-
-class Cinema(Desk):
-    """Opens the page of a film, and records the browser's errors and network requests."""
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
 
     def film(self, **options: Any) -> Any:
-        return self.show(film_page(read_film(self.folder / "run")), **options)
+        return self.desk.show(film_page(read_film(self.desk.folder / "run")), **options)
 
 
 @pytest.fixture
-def cinema(browser: Any, tmp_path: Path) -> Iterator[Cinema]:
-    write_film(tmp_path / "run")
-    new_cinema = Cinema(browser, tmp_path)
-    yield new_cinema
-    for context in new_cinema.contexts:
-        context.close()
-    assert new_cinema.complaints == []
-    assert new_cinema.requests == []
+def cinema(desk: Desk) -> Cinema:
+    write_film(desk.folder / "run")
+    return Cinema(desk)
 
 
 def cells(page: Any) -> list[str]:
@@ -144,6 +127,14 @@ def test_the_page_fits_and_is_readable(cinema: Cinema, width: int, scheme: str) 
         "all => all.map(element => element.getBoundingClientRect().height)"
     )
     assert min(targets) >= 24
+
+
+@pytest.mark.parametrize(("width", "scheme"), SCREENS)
+def test_axe_finds_no_serious_fault(cinema: Cinema, width: int, scheme: str) -> None:
+    page = cinema.film(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    assert serious_faults(page) == []
+    page.locator("#time").press("Home")  # the first frame marks nothing as new or right
+    assert serious_faults(page) == []
 
 
 def numbers(colour: str) -> tuple[int, int, int]:

@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,65 +13,12 @@ from clearhead import Rounding, Worksheet, solve
 from clearhead.worksheet.part import load_sheet
 from clearhead.worksheet.render.svg import contrast
 from clearhead.worksheet.rounding import Digits
+from tests.integration.browser import IN_BROWSER, Desk, serious_faults
 
-CHROMIUM = shutil.which("chromium")
 ROOT = Path(__file__).parents[2]
 MULTI_HEAD = str(ROOT / "examples" / "multi-head-attention.yaml")
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
-
-
-class Desk:
-    """Opens sheets, and records the browser's errors and network requests."""
-
-    def __init__(self, browser: Any, folder: Path) -> None:
-        self.browser, self.folder = browser, folder
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.contexts: list[Any] = []
-
-    def open(self, sheet: Worksheet, detail: Any = "products", blanks: tuple[str, ...] = (), **options: Any) -> Any:
-        return self.show(sheet.to_html(detail, blanks), **options)
-
-    def show(self, text: str, **options: Any) -> Any:
-        path = self.folder / "sheet.html"
-        path.write_text(text, encoding="utf-8")
-        context = self.browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-        self.contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-
-        def refuse(route: Any) -> None:
-            self.requests.append(route.request.url)
-            route.abort()
-
-        page.route(re.compile(r"^(?!file:)"), refuse)
-        page.goto(path.as_uri())
-        return page
-
-
-@pytest.fixture
-def desk(browser: Any, tmp_path: Path) -> Iterator[Desk]:
-    new_desk = Desk(browser, tmp_path)
-    yield new_desk
-    for context in new_desk.contexts:
-        context.close()
-    assert new_desk.complaints == []
-    assert new_desk.requests == []
+pytestmark = IN_BROWSER
 
 
 def large(width: int = 13) -> Worksheet:
@@ -387,3 +333,10 @@ def test_a_picture_follows_dark_mode_on_a_screen_and_is_light_on_paper(browser: 
         ("dark", "screen"): (20, 23, 28),
         ("dark", "print"): (255, 255, 255),
     }
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_no_serious_fault(desk: Desk, width: int, scheme: Any) -> None:
+    page = desk.open(solve("lets-go-encoder"), viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.locator("figure[data-symbol=Q] td").first.click()
+    assert serious_faults(page) == []
