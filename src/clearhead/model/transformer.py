@@ -5,7 +5,7 @@ and `trace`, which runs the same forward pass and records every step.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -29,6 +29,9 @@ from clearhead.steps import NO_TRACE, Trace, Tracer
 from clearhead.steps.vocabulary import ADD, EMBED, MEAN, MULTIPLY
 
 MAX_TRACE_BYTES = 2 * 2**30
+StateEdit = Callable[
+    [int, Tensor], Tensor
+]  # the number of a layer and its output (B, S, D) → the output to continue with
 
 
 class Stack(nn.Module):
@@ -167,10 +170,15 @@ class Transformer(nn.Module):
         is_padded: bool = True,
         sentences: Tensor | None = None,
         gates: HeadGates = NO_GATES,
+        edit: StateEdit | None = None,
         trace: Tracer = NO_TRACE,
     ) -> Memory:
-        """Encode sentences (B, S). Padding is masked, and sentences in the same row do not see each other."""
+        """Encode sentences (B, S). Padding is masked, and sentences in the same row do not see each other.
+
+        `edit` can read or replace the states after every layer; such a pass has no trace.
+        """
         assert self.encoder is not None, "this model has no encoder"
+        assert edit is None or not trace.is_on, "states that are edited have no trace"
         if sentences is not None:
             mask, places = Mask(packed=Packed(sentences, sentences)), packed_places(sentences)
         else:
@@ -182,6 +190,8 @@ class Transformer(nn.Module):
         turned = Places(places, places) if self.config.positions == "rotary" else None
         for number, block in enumerate(self.encoder_blocks):
             x = block(x, prepared, turned, gates=gates.at("encoder", number), trace=trace.at("encoder", number))
+            if edit is not None:
+                x = edit(number, x)
         if self.encoder.last_norm is not None:
             x = self.encoder.last_norm(x, mask.keys, trace=trace.at("encoder", "norm"))
         return Memory(x, mask, sentences)
