@@ -1,6 +1,7 @@
 """`clearhead train train.en train.es`: plan, training, test and samples without a config, in seconds on a CPU."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -55,10 +56,21 @@ def test_a_run_ends_with_test_scores_ten_samples_and_the_command_that_uses_it(fo
     assert "\nTest sentences, which were not used for training:\nBLEU " in output
     assert output.count("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:") == 2
     assert [output.count(f"\n  {word} ") for word in ("source", "translation", "reference")] == [10, 10, 10]
-    command = output.splitlines()[-1].removeprefix("To use it: clearhead translate -m runs/train-en-es ")
+    (line,) = (line for line in output.splitlines() if line.startswith("To use it: "))
+    command = line.removeprefix("To use it: clearhead translate -m runs/train-en-es ")
     done = run("translate", "-m", "runs/train-en-es", json.loads(command), cwd=folder)
     assert (done.returncode, done.stdout.count("\n")) == (0, 1)
     assert "Scores on the test set (`data.test`)" in (folder / "runs" / "train-en-es" / "README.md").read_text()
+
+
+def test_a_poor_training_ends_with_the_reason_and_what_to_do(folder: Path) -> None:
+    output = (folder / "stdout.txt").read_text()
+    verdict, *warnings = output[output.index("\nThe model is not usable yet: ") :].strip().split("\n\n")
+    assert " on the test sentences" in verdict
+    assert re.search(r"It stopped after [\d,]+ of [\d,]+ updates: resume the training\.$", verdict)
+    assert warnings[0].startswith("1,000 pairs are very little text: ")
+    card = (folder / "runs" / "train-en-es" / "README.md").read_text()
+    assert "\n- The model is not usable yet: " in card
 
 
 def test_a_resumed_run_measures_nothing_and_equals_one_that_was_never_stopped(
@@ -121,6 +133,11 @@ def test_the_plan_alone_is_printed_and_nothing_is_written(tmp_path: Path) -> Non
         (("train.en", "short.es"), "clearhead: train.en: 12 lines, but short.es has 3. "),
         (("train.en", "binary.es"), "clearhead: binary.es is not a text file: NUL byte in line 1. "),
         (("train.en", "train.es"), "clearhead: 12 pairs are too few to train on: "),
+        (
+            ("same.en", "same.es"),
+            "clearhead: The two sides are identical in 100 % of the pairs: the model will learn to copy. Are both "
+            "files in the same language? To train on this text nevertheless, force it (--force).",
+        ),
         (("train.en", "train.es", "--resume"), "clearhead: --resume and --seeds are not for text files. "),
         (("my.yaml", "--minutes", "3"), "clearhead: --minutes is for text files (clearhead train train.en train.es). "),
         (("my.yaml", "--plan"), "clearhead: --plan is for text files (clearhead train train.en train.es). "),
@@ -133,6 +150,8 @@ def test_the_plan_alone_is_printed_and_nothing_is_written(tmp_path: Path) -> Non
 def test_wrong_input_gets_one_clear_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
     write_text(tmp_path, 12)
     (tmp_path / "short.es").write_text("uno\ndos\ntres\n")
+    for name in ("same.en", "same.es"):
+        (tmp_path / name).write_text("".join(f"{index}\n" for index in range(30)))
     (tmp_path / "binary.es").write_bytes(bytes(range(256)) * 20)
     (tmp_path / "my.yaml").write_text("data: {train: [{built_in: copy}]}\ntraining: {steps: 7}\n")
     done = run("train", *arguments, cwd=tmp_path)

@@ -35,6 +35,10 @@ def train(
     plan: Annotated[
         bool, typer.Option("--plan", help="Print the plan for text files, with its reasons, and do not train.")
     ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Train on text files even if they are misaligned or in the same language."),
+    ] = False,
     run: Annotated[
         Path | None,
         typer.Option(
@@ -73,7 +77,7 @@ def train(
         config = _config_of(inputs or [])
         if inputs and config is None:
             _check_options_of_text(resume or seeds is not None)
-            request = _request(inputs, minutes or _MINUTES, changes or [], started)
+            request = _request(inputs, minutes or _MINUTES, changes or [], started, is_strict=not (plan or force))
             if plan:
                 _show_plan(request, as_json)
             else:
@@ -117,14 +121,16 @@ def _config_of(inputs: list[Path]) -> Path | None:
     return inputs[0] if len(inputs) == 1 and is_config(inputs[0]) else None
 
 
-def _request(inputs: list[Path], minutes: float, changes: list[str], started: float) -> "PlanRequest":
+def _request(
+    inputs: list[Path], minutes: float, changes: list[str], started: float, *, is_strict: bool
+) -> "PlanRequest":
     """Return what to plan for, or raise an error before torch is loaded if the files cannot be used."""
     from clearhead.training.plan_input import corpus_of
 
     corpus = corpus_of(inputs)
     from clearhead.training.plan import PlanRequest
 
-    return PlanRequest(corpus, minutes, started, changes, "--set")
+    return PlanRequest(corpus, minutes, started, changes, "--set", is_strict)
 
 
 def _run_folder(inputs: list[Path]) -> Path:
@@ -257,6 +263,8 @@ def _show(outcome: "Outcome", folder: Path) -> None:
     typer.echo(f"The model, its model card and its metrics are in {shown}.")
     if outcome.test_scores:
         typer.echo(f'To use it: clearhead translate -m {shlex.quote(shown)} "{printable(outcome.samples[0].source)}"')
+    for sentence in outcome.advice:
+        typer.echo(f"\n{sentence}")
 
 
 def _show_test(outcome: "Outcome") -> None:

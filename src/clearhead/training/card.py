@@ -236,6 +236,7 @@ def _limits(config: RunConfig, data: Mapping[str, Any], outcome: Outcome) -> Ite
         )
     if not outcome.is_finished:
         lines.append("The run is not finished: the model would improve with more training.")
+    lines += [_plain(sentence) for sentence in outcome.advice]
     yield "\n".join(f"- {line}" for line in lines)
 
 

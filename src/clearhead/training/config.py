@@ -60,7 +60,7 @@ class TrainingConfig(Settings):
         None, ge=1, le=MOST_UPDATES, description="length of the training in updates (set this or epochs)"
     )
     epochs: float | None = Field(
-        None, gt=0, le=10**6, description="length of the training in passes over the data (set this or steps)"
+        None, gt=0, le=10**6, description="length of the training in epochs (set this or steps)"
     )
     minutes: float | None = Field(
         None,

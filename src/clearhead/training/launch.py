@@ -15,9 +15,10 @@ from clearhead.training.outcome import WORDS, Outcome
 from clearhead.training.progress import Reporter
 from clearhead.training.run import PLAN, RunFolder
 from clearhead.training.run_defaults import keep_defaults
+from clearhead.training.verdict import closing_advice
 
 if TYPE_CHECKING:
-    from clearhead.training.plan import PlanRequest
+    from clearhead.training.plan import PlanRequest, RunPlan
 
 # Settings that can change when a run is resumed. Any other change requires a new run.
 _MAY_CHANGE = (
@@ -54,15 +55,20 @@ def launch_planned(request: "PlanRequest", path: str | Path, *, console: Console
         folder.begin(plan.config)
         for line in plan_table(plan).splitlines():
             reporter.message(line)
-        return _train(plan.config, folder, reporter, is_planned=True)
+        return _train(plan.config, folder, reporter, plan=plan)
 
 
 def _train(
-    config: RunConfig, folder: RunFolder, reporter: Reporter, *, resume: bool = False, is_planned: bool = False
+    config: RunConfig,
+    folder: RunFolder,
+    reporter: Reporter,
+    *,
+    resume: bool = False,
+    plan: "RunPlan | None" = None,
 ) -> Outcome:
     from clearhead.training.loop import train
 
-    outcome = train(config, folder, reporter, resume, is_planned=is_planned)
+    outcome = train(config, folder, reporter, resume, is_planned=plan is not None)
     config = folder.read_config()  # with the defaults that depend on the text
     if config.data.test is not None and outcome.stopped != "interrupted":
         from clearhead.training.final_test import run_test
@@ -70,6 +76,8 @@ def _train(
         reporter.message("Translating the test sentences …")
         report = run_test(folder, config)
         outcome = replace(outcome, test_scores=report.scores, samples=report.samples)
+    warnings = () if plan is None else plan.warnings
+    outcome = replace(outcome, advice=closing_advice(outcome, folder.read_data(), config.training.steps, warnings))
     write_card(folder, config, outcome)
     folder.write_outcome(outcome)  # last, because it marks the run as ended
     return outcome

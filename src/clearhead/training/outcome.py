@@ -57,7 +57,8 @@ class Sample:
 class Outcome:
     """How a run ended. `scores` are those of the best checkpoint on the validation set.
 
-    `test_scores` and `samples` are those of `data.test`, if there is one and the run is finished.
+    `test_scores` and `samples` are those of `data.test`, if there is one and the run is finished. `advice` says whether
+    the model is usable, and what to do if it is not.
     """
 
     steps: int
@@ -67,6 +68,7 @@ class Outcome:
     best_step: int | None = None
     test_scores: Mapping[str, ScoreLike] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
+    advice: tuple[str, ...] = ()
 
     @property
     def is_finished(self) -> bool:
@@ -92,6 +94,8 @@ class Outcome:
         if self.test_scores:
             data["test_scores"] = _scores_data(self.test_scores)
             data["samples"] = [asdict(sample) for sample in self.samples]
+        if self.advice:
+            data["advice"] = list(self.advice)
         return data
 
     @classmethod
@@ -106,7 +110,8 @@ class Outcome:
             for group in (saved.scores, saved.test_scores)
         )
         samples = tuple(Sample(sample.source, sample.translation, sample.reference) for sample in saved.samples)
-        return cls(saved.steps, saved.seconds, saved.stopped, scores, saved.best_step, test_scores, samples)
+        advice = tuple(saved.advice)
+        return cls(saved.steps, saved.seconds, saved.stopped, scores, saved.best_step, test_scores, samples, advice)
 
 
 def _scores_data(scores: Mapping[str, ScoreLike]) -> dict[str, Any]:
@@ -147,3 +152,4 @@ class _SavedOutcome(BaseModel):
     scores: dict[str, _SavedScore]
     test_scores: dict[str, _SavedScore] = {}
     samples: list[_SavedSample] = []
+    advice: list[str] = []

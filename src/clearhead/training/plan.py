@@ -51,19 +51,23 @@ _OVERHEAD = {"cpu": (3.0, 0.08), "cuda": (7.0, 0.02)}
 _MAX_OVERHEAD = 0.4  # of the time
 _VALID_SENTENCES = {"cpu": 300, "cuda": 1000}
 _FEW_UPDATES = 300
-_USEFUL_PASSES = 5  # over the text; fewer give a poor translator
+_USEFUL_EPOCHS = 5  # fewer give a poor translator
 _CHRF_BELOW = 20_000  # pairs: with little text BLEU is near 0, and chooses a checkpoint by chance
 
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What a plan is made for. `started` is the time of `time.perf_counter()` from which the minutes count."""
+    """What a plan is made for. `started` is the time of `time.perf_counter()` from which the minutes count.
+
+    With `is_strict`, a text that certainly gives no translator is an error instead of a warning.
+    """
 
     corpus: CorpusConfig
     minutes: float
     started: float
     changes: Sequence[str] = ()
     change_label: str = "change"
+    is_strict: bool = False
 
     def seconds_left(self, device: str) -> float:
         """Return the seconds for updates: the time without what has passed and without start and validations."""
@@ -84,14 +88,14 @@ class RunPlan:
     warnings: tuple[str, ...]
 
     @property
-    def passes(self) -> float:
+    def epochs(self) -> float:
         """How often the run reads the text."""
         assert self.config.training.steps is not None
         return self.config.training.steps * self.speed.tokens_per_update / self.situation.target_tokens
 
     @property
-    def minutes_per_pass(self) -> float:
-        """Minutes for one pass over the text."""
+    def minutes_per_epoch(self) -> float:
+        """Minutes for one epoch."""
         return self.situation.target_tokens / self.speed.tokens_per_second / 60
 
     @property
@@ -108,8 +112,8 @@ class RunPlan:
             "parameters": self.speed.num_parameters,
             "memory_bytes": self.speed.memory,
             "tokens_per_second": round(self.speed.tokens_per_second, 1),
-            "minutes_per_epoch": round(self.minutes_per_pass, 4),
-            "epochs": round(self.passes, 2),
+            "minutes_per_epoch": round(self.minutes_per_epoch, 4),
+            "epochs": round(self.epochs, 2),
             "training_seconds": round(self.training_seconds, 1),
             "choices": [
                 {"name": choice.name, "value": choice.value, "reason": choice.reason, "settings": dict(choice.settings)}
@@ -128,7 +132,7 @@ def make_plan(request: PlanRequest, folder: RunFolder, reporter: Reporter) -> Ru
     config = _config(settings, request)
     device = choose_device(config.training.device)
     with collection_paused():
-        text = divide_text(config, 60 * request.minutes, device.type)
+        text = divide_text(config, 60 * request.minutes, device.type, is_strict=request.is_strict)
     reporter.message(str(text))
     vocabulary, valid = _vocabulary_choices(text, config, request, device), _validation_choice(text, device)
     _set(settings, *vocabulary, valid)
@@ -206,7 +210,7 @@ class _Planner:
         if self._is_changed("model.d_model"):
             return SIZES[0], self._measure_size(SIZES[0])
         sizes = possible_sizes(len(self._prepared.train))
-        first = index = FIRST_SIZE[self._device.type]
+        first = index = min(FIRST_SIZE[self._device.type], len(sizes) - 1)
         speed = self._measure_size(sizes[index])
         while index > 0 and not self._is_worthwhile(sizes[index], speed):
             index -= 1
@@ -249,12 +253,12 @@ class _Planner:
     def choose_schedule(self, recipe: Recipe, situation: Situation, speed: Speed) -> tuple[Choice, ...]:
         """Choose the number of updates, and all that follows from it."""
         training = _config(self._settings, self._request).training
-        most_passes = recipe.most_passes if training.r_drop > 0 else math.inf
-        updates = choose_updates(most_passes, situation, speed.seconds_per_update, speed.tokens_per_update)
+        most_epochs = recipe.most_epochs if training.r_drop > 0 else math.inf
+        updates = choose_updates(most_epochs, situation, speed.seconds_per_update, speed.tokens_per_update)
         if training.steps is not None and self._is_changed("training.steps"):
             updates = training.steps
-        passes = updates * speed.tokens_per_update / situation.target_tokens
-        choices = choose_schedule(recipe, updates, passes)
+        epochs = updates * speed.tokens_per_update / situation.target_tokens
+        choices = choose_schedule(recipe, updates, epochs)
         every = -(-updates // 8) if updates >= _FEW_UPDATES else updates
         figures = {
             "training.is_compiled": False,  # compiling takes longer than it saves in a run of minutes
@@ -283,22 +287,23 @@ class _Planner:
 
 def _time_warnings(plan: RunPlan, text: DividedText) -> Sequence[str]:
     warnings = []
-    if plan.passes < 1:
-        share = 100 * plan.passes * len(text.pairs) / text.num_read
+    if plan.epochs < 1:
+        share = 100 * plan.epochs * len(text.pairs) / text.num_read
+        epoch_time = duration(60 * plan.minutes_per_epoch)
         warnings.append(
             f"The time is too short for this text: the model will read only {share:.2g} % of it. One epoch "
-            f"{'of the sample ' if text.is_sample else ''}takes {duration(60 * plan.minutes_per_pass)} on this device; "
+            f"{'of the sample ' if text.is_sample else ''}takes {epoch_time} on this device; "
             "allow the time of three or more."
         )
     elif plan.config.training.steps is not None and plan.config.training.steps < _FEW_UPDATES:
         warnings.append(
             f"The time is too short: {plan.config.training.steps:,} updates are hardly enough to learn common words."
         )
-    elif plan.passes < _USEFUL_PASSES:
-        minutes = 1 + _USEFUL_PASSES * plan.minutes_per_pass  # one for everything else
+    elif plan.epochs < _USEFUL_EPOCHS:
+        minutes = 1 + _USEFUL_EPOCHS * plan.minutes_per_epoch  # one for everything else
         warnings.append(
-            f"The time is short for this text: {plan.passes:.1f} epochs give a poor translator. Allow "
-            f"{_USEFUL_PASSES} or more, which take about {minutes:.0f} minutes on this device."
+            f"The time is short for this text: {plan.epochs:.1f} epochs give a poor translator. Allow "
+            f"{_USEFUL_EPOCHS} or more, which take about {minutes:.0f} minutes on this device."
         )
     return warnings
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from clearhead.data.hold_out import Split, TextPair, hold_out
+from clearhead.errors import DataError
 from clearhead.training.config import RunConfig
 from clearhead.training.plan_input import read_pairs
 from clearhead.training.plan_rule import usable_pairs
@@ -61,10 +62,17 @@ class DividedText:
                 folder.write(f"{TEXTS}/{name}.{ending}", text.encode())
 
 
-def divide_text(config: RunConfig, seconds: float, device: str) -> DividedText:
-    """Read the training text of a config, as much of it as can be used in the time, and hold out two parts."""
+def divide_text(config: RunConfig, seconds: float, device: str, *, is_strict: bool = False) -> DividedText:
+    """Read the training text of a config, as much of it as can be used in the time, and hold out two parts.
+
+    With `is_strict`, a text that certainly gives no translator is a DataError.
+    """
     pairs = read_pairs(config.data.train[0], config.data)
-    warnings, num_read = tuple(text_warnings(pairs)), len(pairs)
+    text_problems, num_read = list(text_warnings(pairs)), len(pairs)
+    for problem in text_problems:
+        if is_strict and problem.is_certain:
+            raise DataError(f"{problem.sentence} To train on this text nevertheless, force it.", options=("force",))
+    warnings = tuple(problem.sentence for problem in text_problems)
     limit = usable_pairs(num_read, _num_characters(pairs), seconds, device)
     if limit < num_read:
         indices = sorted(Random(config.training.seed).sample(range(num_read), limit))

@@ -22,7 +22,7 @@ def plan_table(plan: RunPlan) -> str:
         "",
         f"{speed.num_parameters / 1e6:.1f} million parameters · {memory}{speed.tokens_per_second:,.0f} target tokens/s "
         f"on {'the GPU' if plan.situation.device == 'cuda' else 'the CPU'}",
-        f"one epoch takes {duration(60 * plan.minutes_per_pass)} · {plan.passes:.3g} epochs · "
+        f"one epoch takes {duration(60 * plan.minutes_per_epoch)} · {plan.epochs:.3g} epochs · "
         f"training takes about {duration(plan.training_seconds)}",
     ]
     return "\n".join([*lines, *(f"Warning: {warning}" for warning in plan.warnings)])

@@ -19,14 +19,15 @@ _LEARNED, _MIN_LEARNED = 40_000, 10_000  # the minimum is in sentences
 # Characters of text, on both sides, that can be prepared and read at least once, per second of the run.
 _USABLE = {"cpu": 160_000, "cuda": 1_200_000}
 _MIN_PAIRS = 5_000
+_TINY = 2_000  # pairs: with less text, a larger model only memorises it sooner
 _WIDEST = ((60_000, 256), (math.inf, 512))  # pairs (below this number) -> largest width
 _TOKENS_PER_WEIGHT = 4.0  # a larger model would not be trained enough
-_FEW_PASSES, _ENOUGH_PASSES = 20.0, 60.0  # over the text; R-Drop makes a pass cost twice as much
-# Pairs (below this number) -> most passes of a training with R-Drop. After that the model only memorises the text.
-_MOST_PASSES = ((6_000, 150), (20_000, 100), (math.inf, 60))
+_FEW_EPOCHS, _ENOUGH_EPOCHS = 20.0, 60.0  # R-Drop makes an epoch cost twice as much
+# Pairs (below this number) -> most epochs of a training with R-Drop. After that the model only memorises the text.
+_MOST_EPOCHS = ((6_000, 150), (20_000, 100), (math.inf, 60))
 _UPDATES = {"cpu": 1_500, "cuda": 3_000}  # enough for a model to settle; more and smaller updates are slower
 _BATCHES = {"cpu": (512, 4096), "cuda": (2048, 16_384)}  # smallest and largest batch, in target tokens
-_BATCHES_PER_PASS = 12
+_BATCHES_PER_EPOCH = 12
 _RATE, _RATE_BATCH = 0.9, 8192  # 0.0070 for width 128, 0.0035 for 256, with batches of 8,192 tokens
 _HIGHEST_RATE, _POST_NORM = 7e-3, 0.3  # a limit for narrow models, and a factor: post-norm needs a lower rate
 _MUON_UPDATES = 3_000  # in shorter runs Muon learns more per update than AdamW
@@ -72,7 +73,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Situation:
-    """What a plan depends on: the training text in pairs and tokens per pass, the device, and the time to train."""
+    """What a plan depends on: the training text in pairs and tokens per epoch, the device, and the time to train."""
 
     num_pairs: int
     source_tokens: int
@@ -80,7 +81,7 @@ class Situation:
     seconds: float
     device: str  # cpu or cuda
 
-    def passes(self, tokens_per_second: float) -> float:
+    def epochs(self, tokens_per_second: float) -> float:
         """Return how often the text can be read in the time, at a speed in target tokens."""
         return tokens_per_second * self.seconds / self.target_tokens
 
@@ -93,7 +94,7 @@ class Recipe:
     batch_tokens: int
     r_drop: float
     dropout: float
-    most_passes: float
+    most_epochs: float
     choices: tuple[Choice, ...] = field(default=())
 
 
@@ -130,7 +131,9 @@ def choose_sample(num_pairs: int, characters_per_sentence: float, seconds: float
 
 
 def possible_sizes(num_pairs: int) -> tuple[Size, ...]:
-    """Return the sizes that an amount of text is enough for, from the smallest on."""
+    """Return the sizes that an amount of text is enough for, from the smallest on: at least the smallest."""
+    if num_pairs < _TINY:
+        return SIZES[:1]
     return tuple(size for size in SIZES if size.d_model <= _below(_WIDEST, num_pairs))
 
 
@@ -138,32 +141,32 @@ def is_worthwhile(size: Size, situation: Situation, tokens_per_second: float) ->
     """Whether a model of this size can be trained enough: it reads enough text for its weights, often enough."""
     if size not in possible_sizes(situation.num_pairs):
         return False
-    passes = situation.passes(tokens_per_second)
-    if _FEW_PASSES <= passes < _ENOUGH_PASSES and size.d_model > 256:
-        return False  # too many passes to do without R-Drop, too few to do with it
-    tokens = min(passes, _ENOUGH_PASSES) * (situation.source_tokens + situation.target_tokens)
-    return passes >= _ENOUGH_PASSES or tokens >= _TOKENS_PER_WEIGHT * size.num_weights
+    epochs = situation.epochs(tokens_per_second)
+    if _FEW_EPOCHS <= epochs < _ENOUGH_EPOCHS and size.d_model > 256:
+        return False  # too many epochs to do without R-Drop, too few to do with it
+    tokens = min(epochs, _ENOUGH_EPOCHS) * (situation.source_tokens + situation.target_tokens)
+    return epochs >= _ENOUGH_EPOCHS or tokens >= _TOKENS_PER_WEIGHT * size.num_weights
 
 
 def first_batch(situation: Situation) -> int:
     """Return the batch size with which speeds are measured: as large as the device uses well and the text allows."""
     smallest, largest = _BATCHES[situation.device]
-    return _power_of_two(min(situation.target_tokens / _BATCHES_PER_PASS, largest / 2), smallest, largest)
+    return _power_of_two(min(situation.target_tokens / _BATCHES_PER_EPOCH, largest / 2), smallest, largest)
 
 
 def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) -> Recipe:
-    """Choose batch size and regularisation for a size, by the number of passes that the time allows."""
-    passes = situation.passes(tokens_per_second)
-    most_passes = _below(_MOST_PASSES, situation.num_pairs)
-    r_drop, dropout, why = _regularisation(situation, passes, most_passes)
+    """Choose batch size and regularisation for a size, by the number of epochs that the time allows."""
+    epochs = situation.epochs(tokens_per_second)
+    most_epochs = _below(_MOST_EPOCHS, situation.num_pairs)
+    r_drop, dropout, why = _regularisation(situation, epochs, most_epochs)
     cost = 2 if r_drop else 1
-    total = (min(passes / cost, most_passes) if r_drop else passes) * situation.target_tokens
+    total = (min(epochs / cost, most_epochs) if r_drop else epochs) * situation.target_tokens
     smallest, largest = _BATCHES[situation.device]
     batch = choose_batch(total, situation.target_tokens, largest, smallest, _UPDATES[situation.device])
     model = Choice(
         "model",
         str(size),
-        f"the largest that {'the text' if passes >= _ENOUGH_PASSES else 'the time'} is enough for",
+        _why_size(situation, epochs),
         {f"model.{name}": getattr(size, name) for name in Size.__dataclass_fields__},
     )
     batches = Choice(
@@ -178,20 +181,26 @@ def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) ->
         why,
         {"model.dropout": dropout, "training.r_drop": r_drop, "training.label_smoothing": 0.1},
     )
-    return Recipe(size, batch, r_drop, dropout, most_passes, (model, batches, noise))
+    return Recipe(size, batch, r_drop, dropout, most_epochs, (model, batches, noise))
+
+
+def _why_size(situation: Situation, epochs: float) -> str:
+    if situation.num_pairs < _TINY:
+        return f"the smallest, because {situation.num_pairs:,} pairs are too few for a larger model"
+    return f"the largest that {'the text' if epochs >= _ENOUGH_EPOCHS else 'the time'} is enough for"
 
 
 def choose_batch(
-    total: float | None, tokens_per_pass: float, largest: int, smallest: int = 512, updates: int = 2_000
+    total: float | None, tokens_per_epoch: float, largest: int, smallest: int = 512, updates: int = 2_000
 ) -> int:
-    """Return the batch size that gives enough updates: in the run (of `total` tokens, if known) and in each pass."""
-    tokens = min(tokens_per_pass / _BATCHES_PER_PASS, largest if total is None else total / updates)
+    """Return the batch size that gives enough updates: in the run (of `total` tokens, if known) and in each epoch."""
+    tokens = min(tokens_per_epoch / _BATCHES_PER_EPOCH, largest if total is None else total / updates)
     return _power_of_two(tokens, smallest, largest)
 
 
-def choose_dropout(num_pairs: int, passes: float) -> float:
+def choose_dropout(num_pairs: int, epochs: float) -> float:
     """Return the dropout without R-Drop: more if little text is read often."""
-    if passes < _FEW_PASSES:
+    if epochs < _FEW_EPOCHS:
         return 0.1
     return 0.3 if num_pairs < 60_000 else 0.2
 
@@ -201,19 +210,19 @@ def _why_batch(batch: int, total: float, situation: Situation) -> str:
     smallest, largest = _BATCHES[situation.device]
     if batch in (smallest, largest):
         return f"the {'largest' if batch == largest else 'smallest'} that this device uses well"
-    if situation.target_tokens / _BATCHES_PER_PASS < total / _UPDATES[situation.device]:
-        return f"about {_BATCHES_PER_PASS} batches or more in each pass over the text"
+    if situation.target_tokens / _BATCHES_PER_EPOCH < total / _UPDATES[situation.device]:
+        return f"about {_BATCHES_PER_EPOCH} batches or more in each epoch"
     return "small, because many updates are needed in the time"
 
 
-def _regularisation(situation: Situation, passes: float, most_passes: float) -> tuple[float, float, str]:
+def _regularisation(situation: Situation, epochs: float, most_epochs: float) -> tuple[float, float, str]:
     """Return R-Drop, dropout and the reason."""
     num_pairs = situation.num_pairs
-    if passes < 3:
-        return 0.0, 0.0, "few passes over the text: nothing is read often enough to be memorised"
-    if passes < _FEW_PASSES:
-        return 0.0, 0.1, "not many passes over the text: little risk of overfitting"
-    if situation.device == "cpu" and passes < 2 * most_passes:
+    if epochs < 3:
+        return 0.0, 0.0, "few epochs: nothing is read often enough to be memorised"
+    if epochs < _FEW_EPOCHS:
+        return 0.0, 0.1, "not many epochs: little risk of overfitting"
+    if situation.device == "cpu" and epochs < 2 * most_epochs:
         return 0.0, 0.1, "R-Drop would halve the number of updates, and small models learn slowly with much dropout"
     r_drop, dropout = (5.0, 0.3) if num_pairs < 60_000 else (3.0, 0.2)
     return r_drop, dropout, f"{num_pairs:,} pairs are read many times: much regularisation prevents overfitting"
@@ -231,14 +240,14 @@ def choose_warm_up(updates: int) -> int:
 
 
 def choose_updates(
-    most_passes: float, situation: Situation, seconds_per_update: float, tokens_per_update: float
+    most_epochs: float, situation: Situation, seconds_per_update: float, tokens_per_update: float
 ) -> int:
     """Return the number of updates that fit the time, but not more than the text is worth."""
-    useful = most_passes * situation.target_tokens / tokens_per_update
+    useful = most_epochs * situation.target_tokens / tokens_per_update
     return max(1, int(min(situation.seconds / seconds_per_update, useful)))
 
 
-def choose_schedule(recipe: Recipe, updates: int, passes: float) -> tuple[Choice, ...]:
+def choose_schedule(recipe: Recipe, updates: int, epochs: float) -> tuple[Choice, ...]:
     """Choose everything that follows from the number of updates."""
     warm_up = choose_warm_up(updates)
     rate = choose_rate(recipe.size.d_model, recipe.batch_tokens)
@@ -250,7 +259,7 @@ def choose_schedule(recipe: Recipe, updates: int, passes: float) -> tuple[Choice
         Choice(
             "length",
             f"{updates:,} updates",
-            f"{passes:.1f} passes over the text" if passes < 10 else f"{passes:.0f} passes over the text",
+            f"{epochs:.1f} epochs" if epochs < 10 else f"{epochs:.0f} epochs",
             {"training.steps": updates},
         ),
         Choice(

@@ -1,6 +1,7 @@
 """Plans as objects: what is measured, how a plan is shown and written, and the folder while it is made."""
 
 import time
+from dataclasses import replace
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from clearhead.data.config import CorpusConfig
 from clearhead.data.phrasebook import pairs as phrasebook
-from clearhead.errors import RunError
+from clearhead.errors import DataError, RunError
 from clearhead.training import plan as plan_module
 from clearhead.training import plan_rule
 from clearhead.training.config import check_run_config, load_run_config
@@ -34,7 +35,7 @@ SETTINGS = {
 }
 CHOICES = (
     Choice("model", "width 256", "fits the time", {"model.d_model": 256}),
-    Choice("length", "2,000 updates", "40 passes", {"training.steps": 2000}),
+    Choice("length", "2,000 updates", "40 epochs", {"training.steps": 2000}),
 )
 
 
@@ -49,7 +50,7 @@ def example() -> RunPlan:
 def test_a_plan_is_shown_as_a_table_with_its_figures_and_warnings() -> None:
     assert plan_table(example()) == (
         "model   width 256      fits the time\n"
-        "length  2,000 updates  40 passes\n"
+        "length  2,000 updates  40 epochs\n"
         "\n"
         "11.3 million parameters · 3.0 GiB of memory · 400,000 target tokens/s on the GPU\n"
         "one epoch takes 1 s · 40 epochs · training takes about 40 s\n"
@@ -144,10 +145,34 @@ def test_only_the_sizes_that_matter_are_measured(
 
     monkeypatch.setattr(plan_module._Planner, "_measure_size", measure_size)
     monkeypatch.setattr(plan_module, "FIRST_SIZE", {"cpu": first})
+    monkeypatch.setattr(plan_rule, "_TINY", 0)  # as with much text
     request = PlanRequest(write_phrasebook(tmp_path, 307), 0.5, time.perf_counter(), ["training.device=cpu"])
     plan = plan_in(tmp_path, request)
     assert sizes == measured
     assert plan.config.model["d_ff"] == SIZES[chosen].d_ff
+
+
+def test_tiny_data_gets_the_smallest_model_where_others_get_a_larger_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_module, "FIRST_SIZE", {"cpu": 2})  # as on a GPU
+    request = PlanRequest(write_phrasebook(tmp_path, 307), 0.05, time.perf_counter(), ["training.device=cpu"])
+    plan = plan_in(tmp_path, request)
+    model = next(choice for choice in plan.choices if choice.name == "model")
+    assert model.value == "2 + 2 layers of width 128"
+    assert model.reason.startswith("the smallest, because ")
+
+
+def test_equal_sides_stop_a_strict_plan_and_are_a_warning_of_others(tmp_path: Path) -> None:
+    lines = [pair[0] for pair in islice(phrasebook("train"), 601)]
+    for name in ("source", "target"):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    corpus = CorpusConfig(source=str(tmp_path / "source"), target=str(tmp_path / "target"))
+    changes = ["model.d_model=24", "training.device=cpu", "training.steps=1"]
+    request = PlanRequest(corpus, 0.05, 0.0, changes)
+    with pytest.raises(DataError, match=r"identical in 100 % .* To train on this text nevertheless, force it\."):
+        plan_in(tmp_path, replace(request, is_strict=True))
+    assert any("identical in 100 %" in warning for warning in plan_in(tmp_path, request).warnings)
 
 
 def test_a_folder_that_is_being_planned_holds_no_run_and_is_planned_again(tmp_path: Path) -> None:

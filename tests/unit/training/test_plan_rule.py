@@ -19,7 +19,7 @@ from clearhead.training.plan_rule import (
     usable_pairs,
 )
 
-# Corpora with their measured lengths: pairs, source and target tokens of a pass.
+# Corpora with their measured lengths: pairs, source and target tokens of an epoch.
 BENGALI, CAPTIONS, SPANISH, PARLIAMENT = (
     (3_888, 29_000, 31_000),
     (27_840, 380_000, 420_000),
@@ -111,8 +111,16 @@ def test_text_that_cannot_be_read_in_the_time_is_not_prepared() -> None:
 
 
 def test_little_text_is_not_enough_for_the_widest_model() -> None:
-    assert possible_sizes(27_840) == SIZES[:3]
+    assert possible_sizes(1_999) == SIZES[:1]
+    assert possible_sizes(2_000) == possible_sizes(27_840) == SIZES[:3]
     assert possible_sizes(111_499) == SIZES
+
+
+def test_tiny_data_gets_the_smallest_model_with_its_reason() -> None:
+    for speed, name in (CPU, GPU):
+        recipe = choose_recipe(SIZES[0], situation((80, 500, 600), 90, name), speed)
+        assert recipe.choices[0].reason == "the smallest, because 80 pairs are too few for a larger model"
+    assert choose_recipe(SIZES[2], situation(BENGALI, 90, "cuda"), 700_000).choices[0].reason.startswith("the largest")
 
 
 def test_the_number_of_updates_is_stated_once_when_it_is_known() -> None:
@@ -123,7 +131,7 @@ def test_the_number_of_updates_is_stated_once_when_it_is_known() -> None:
         assert batch.reason in (
             "small, because many updates are needed in the time",
             "the smallest that this device uses well",
-            "about 12 batches or more in each pass over the text",
+            "about 12 batches or more in each epoch",
         )
 
 
