@@ -101,6 +101,15 @@ def test_two_sentences_are_compared(folder: Path) -> None:
             ("-m", "run", "cat", "-o", "x.pdf"),
             "--output x.pdf is neither a page nor JSON. Use a name that ends in .html",
         ),
+        (
+            ("-m", "run/best", "--to", "de", "cat", "-o", "run/best/config.json"),
+            "run/best/config.json belongs to the model or its run, and the output would overwrite it. Choose another "
+            "name for the output (--output).\n",
+        ),
+        (
+            ("-m", "run", "--to", "de", "cat", "--npz", "run/best/model.safetensors"),
+            "belongs to the model or its run, and the output would overwrite it. Choose another name for the output (--npz)",
+        ),
         (("-m", "run", "--to", "fr", "cat"), ">>fr<< is not a language of this vocabulary."),
         (("-m", "writer", "cat", "--target", "dog"), "a model of shape decoder does not translate."),
     ],

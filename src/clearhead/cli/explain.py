@@ -13,6 +13,7 @@ from clearhead.errors import ClearheadError, ConfigError, not_installed
 if TYPE_CHECKING:
     from clearhead.decoding.translator import Translator
     from clearhead.explain import LoadedModel
+    from clearhead.formats.model_folder import ModelFolder
 
 _EXTRA = {"torch", "safetensors", "sentencepiece"}
 
@@ -91,6 +92,7 @@ def explain(
         _check_files(details, comparison)
         chosen = translation_model(model, [text], sentence.source_language, sentence.language)
         opened = open_model(chosen.path)
+        _check_outputs(details, chosen.path)
         if comparison.compare is not None:
             _compare(opened, text, comparison, details, chosen.language)
         else:
@@ -103,8 +105,6 @@ def explain(
 
 def _check_files(details: DetailOptions, comparison: ComparisonOptions) -> None:
     """Raise an error, before the model is loaded, if a file cannot be written or options contradict."""
-    from clearhead.files.destination import Output, check_outputs
-
     if comparison.word is not None and comparison.compare is None:
         raise ConfigError("--word needs a second sentence. Give it with --compare.")
     if details.npz is not None and comparison.compare is not None:
@@ -113,8 +113,18 @@ def _check_files(details: DetailOptions, comparison: ComparisonOptions) -> None:
         raise ConfigError(
             f"--output {details.output} is neither a page nor JSON. Use a name that ends in .html or .json."
         )
+    _check_outputs(details)
+
+
+def _check_outputs(details: DetailOptions, model: "Path | ModelFolder | None" = None) -> None:
+    """Raise an error if a file cannot be written, or belongs to the model or its run."""
+    from clearhead.files.destination import Output, check_outputs
+    from clearhead.formats.model_files import model_files
+    from clearhead.formats.model_folder import find_model
+
     named = ((details.npz, "npz"), (details.output, "output"))
-    check_outputs([Output(path, option) for path, option in named if path is not None], [])
+    outputs = [Output(path, option) for path, option in named if path is not None]
+    check_outputs(outputs, model_files=() if model is None else model_files(find_model(model)))
 
 
 def _explain(

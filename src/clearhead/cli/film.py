@@ -23,6 +23,7 @@ def film(
     from clearhead.explain.film.scenes import read_film
     from clearhead.files.destination import Output, check_outputs
     from clearhead.files.writing import write_file
+    from clearhead.formats.model_files import run_files
 
     frames = read_film(run)
     if as_json:
@@ -30,7 +31,7 @@ def film(
         if output is None:
             return
     page = output or run / "film.html"
-    check_outputs([Output(page)])
+    check_outputs([Output(page)], model_files=run_files(run))
     write_file(page, film_page(frames).encode())
     if str(page) != "-":
         typer.echo(f"Wrote {page}: {len(frames.frames)} frames.", err=True)

@@ -42,8 +42,9 @@ def plot(
     import json
 
     from clearhead.explain.curve_picture import check_curve_file, save_curves
-    from clearhead.explain.curves import METRICS_FILE, check_axis, choose_metrics, curves_data, read_runs
+    from clearhead.explain.curves import check_axis, choose_metrics, curves_data, read_runs
     from clearhead.files.destination import Output, check_outputs
+    from clearhead.formats.model_files import run_files
 
     if output is not None:
         check_curve_file(output)
@@ -53,7 +54,7 @@ def plot(
     if output is None and not as_json:
         output = curves[0].folder / "curves.svg" if len(curves) == 1 else Path("curves.svg")
     if output is not None:
-        check_outputs([Output(output)], [run.folder / METRICS_FILE for run in curves])
+        check_outputs([Output(output)], model_files=[path for run in curves for path in run_files(run.folder)])
     for name in metrics if metric else []:
         for run in curves:
             if name not in run.curves:

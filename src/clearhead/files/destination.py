@@ -84,16 +84,21 @@ class Destination:
             return None
 
 
-def check_outputs(outputs: Sequence[Output], inputs: Iterable[str | Path] = ()) -> None:
-    """Raise RunError if an output cannot be written, is an input (`-` is standard input), or is named twice."""
-    names = {identity: str(name) for name in inputs if (identity := _identity(_input_status(name))) is not None}
+def check_outputs(
+    outputs: Sequence[Output], inputs: Iterable[str | Path] = (), *, model_files: Iterable[Path] = ()
+) -> None:
+    """Raise RunError if an output cannot be written, is an input (`-` is standard input), or is named twice.
+
+    `model_files` are those of a model or a run, which no output may overwrite either.
+    """
+    protected = _protected(model_files, "belongs to the model or its run") | _protected(inputs, "is read")
     options: dict[object, str] = {}
     for output in outputs:
         destination = find_destination(output.name, output.option)
-        _refuse_input(str(output.name), destination, names, output.option)
+        _refuse_input(str(output.name), destination, protected, output.option)
         for suffix in output.companions if not destination.is_stream else ():
             companion = destination.path.with_name(destination.path.name + suffix)
-            _refuse_input(str(companion), Destination(companion), names, output.option)
+            _refuse_input(str(companion), Destination(companion), protected, output.option)
         for key in _keys(destination, output.companions):
             if options.setdefault(key, output.option) != output.option:
                 raise RunError(
@@ -163,12 +168,20 @@ def _check_descriptor(shown: str, descriptor: int, option: str) -> None:
         raise RunError(f"{shown} is closed, or only open to be read. Give the name of a file.", options=(option,))
 
 
-def _refuse_input(name: str, destination: Destination, inputs: dict[tuple[int, int], str], option: str) -> None:
+def _protected(names: Iterable[str | Path], fact: str) -> dict[tuple[int, int], tuple[str, str]]:
+    """Return the name of each file, and the fact why it may not be overwritten, by what identifies it."""
+    return {identity: (str(name), fact) for name in names if (identity := _identity(_input_status(name))) is not None}
+
+
+def _refuse_input(
+    name: str, destination: Destination, protected: dict[tuple[int, int], tuple[str, str]], option: str
+) -> None:
     identity = _identity(destination.status())
-    if identity is None or identity not in inputs:
+    if identity is None or identity not in protected:
         return
-    other = inputs[identity]
-    fact = "is read" if other == name else f"is the same file as {_shown(other)}, which is read"
+    other, fact = protected[identity]
+    if other not in (name, os.path.abspath(name)):
+        fact = f"is the same file as {_shown(other)}, which {fact}"
     raise RunError(
         f"{printable(name)} {fact}, and the output would overwrite it. Choose another name for the output.",
         options=(option,),

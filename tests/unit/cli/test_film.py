@@ -37,6 +37,18 @@ def test_a_run_without_a_film_and_a_damaged_frame_are_errors_of_one_line(tmp_pat
     assert "step-00000020.npz is not a frame of a film" in done.stderr
 
 
+def test_no_file_of_the_run_is_overwritten(tmp_path: Path) -> None:
+    place = write_film(tmp_path / "run")
+    frame = place / "film" / "step-00000020.npz"
+    before = frame.read_bytes()
+    done = run("film", str(place), "-o", str(frame))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"clearhead: {frame} belongs to the model or its run, and the output would overwrite")
+    assert frame.read_bytes() == before
+    for _ in range(2):  # a page of an earlier call is replaced
+        assert run("film", str(place)).returncode == 0
+
+
 def test_torch_is_not_loaded(tmp_path: Path) -> None:
     place = write_film(tmp_path / "run")
     code = (

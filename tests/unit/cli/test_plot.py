@@ -41,6 +41,15 @@ def test_json_prints_the_points_and_draws_only_with_an_output(tmp_path: Path) ->
     assert (tmp_path / "x.svg").is_file()
 
 
+def test_no_file_of_a_run_is_overwritten(tmp_path: Path) -> None:
+    place = validated_run(tmp_path / "run")
+    link = tmp_path / "x.svg"
+    link.symlink_to(place / "metrics.jsonl")
+    done = run("plot", str(place), "-o", str(link))
+    assert done.returncode == 2
+    assert "metrics.jsonl, which belongs to the model or its run, and the output would overwrite it." in done.stderr
+
+
 def test_an_svg_can_be_printed(tmp_path: Path) -> None:
     done = run("plot", str(validated_run(tmp_path / "run")), "-o", "-")
     assert (done.returncode, done.stderr) == (0, "")

@@ -167,3 +167,14 @@ def test_the_part_of_an_unfinished_output_is_not_overwritten(tmp_path: Path, nam
 
 def test_a_hyphen_is_standard_output() -> None:
     assert Destination.of("-") == Destination.of(Path("-")) == Destination(Path("-"), 1)
+
+
+def test_a_file_of_a_model_is_not_overwritten_under_any_name(tmp_path: Path) -> None:
+    weights, link = tmp_path / "model.safetensors", tmp_path / "link"
+    weights.write_bytes(b"")
+    link.symlink_to(weights)
+    with pytest.raises(RunError, match=r"model\.safetensors belongs to the model or its run, and the output would"):
+        check_outputs([Output(weights)], model_files=[weights])
+    with pytest.raises(RunError, match=r"link is the same file as .*model\.safetensors, which belongs to the model or"):
+        check_outputs([Output(link)], model_files=[weights])
+    check_outputs([Output(tmp_path / "other")], model_files=[weights])
