@@ -180,7 +180,7 @@ def _refuse_input(
     if identity is None or identity not in protected:
         return
     other, fact = protected[identity]
-    if other not in (name, os.path.abspath(name)):
+    if other not in (name, str(Path(name).absolute())):
         fact = f"is the same file as {_shown(other)}, which {fact}"
     raise RunError(
         f"{printable(name)} {fact}, and the output would overwrite it. Choose another name for the output.",
