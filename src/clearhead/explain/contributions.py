@@ -19,7 +19,7 @@ from clearhead.decoding.scoring import token_log_probs
 from clearhead.explain.token_row import TokenRow
 from clearhead.explain.traced_pass import AttentionStack, to_array
 from clearhead.model import Transformer
-from clearhead.model.batch import Batch, padded
+from clearhead.model.batch import padded
 from clearhead.worksheet.arrays import Array
 
 Method = Literal["attention_norm", "gradient_input", "leave_out"]
@@ -92,16 +92,24 @@ def attention_norms(stack: AttentionStack) -> Array:
     return shares
 
 
-class _LanguageModel(nn.Module):
-    """A decoder whose forward takes its input as it is, without a start token in front."""
+class _LastLogits(nn.Module):
+    """A model whose forward returns only the logits of the last outputs: the others would cost most of a gradient."""
 
     def __init__(self, model: Transformer) -> None:
         super().__init__()
         self.model = model
 
-    def forward(self, inputs: Tensor) -> Tensor:
-        """(1, T) → (1, T, V)"""
-        return self.model.decode(inputs)
+    def forward(self, places: Tensor, answers: Tensor, first: int) -> Tensor:
+        """Return the logits (T - first, V) of the answers (1, T) from `first` on, or (1, C) of a classifier.
+
+        A model without an encoder reads the places (1, T) as its input.
+        """
+        model = self.model
+        if model.can_classify:
+            return model.classify(places, is_padded=False)
+        memory = None if model.encoder is None else model.encode(places, is_padded=False)
+        states = model.decode_states(places if memory is None else model.shifted(answers), memory)
+        return model.project(states[0, first:])
 
 
 def gradients(model: Transformer, source: Sequence[int] | None, target: Sequence[int]) -> Array:
@@ -120,31 +128,27 @@ def gradients(model: Transformer, source: Sequence[int] | None, target: Sequence
         assert model.encoder is not None
         inputs, table = torch.tensor(list(source), device=model.device), model.encoder.embedding.weight
     rows = table[inputs].detach().clone().requires_grad_()
-    log_probs = _log_probs_of_rows(model, rows, answers, has_source=source is not None)
     chunks = []
-    for first in range(0, len(log_probs), _GRADIENT_ROWS):
-        chosen = torch.eye(len(log_probs), dtype=rows.dtype, device=rows.device)[first : first + _GRADIENT_ROWS]
-        (gradient,) = torch.autograd.grad(log_probs, rows, chosen, is_grads_batched=True, retain_graph=True)
+    for first in range(0, len(target), _GRADIENT_ROWS):
+        # later tokens have no influence on those of the chunk, so that they need not be read
+        log_probs = _log_probs_of_rows(model, rows, answers[:, : first + _GRADIENT_ROWS], first)
+        chosen = torch.eye(len(log_probs), dtype=rows.dtype, device=rows.device)
+        (gradient,) = torch.autograd.grad(log_probs, rows, chosen, is_grads_batched=True)
         chunks.append(to_array((gradient * rows).sum(dim=-1)))
     return np.concatenate(chunks)
 
 
-def _log_probs_of_rows(model: Transformer, rows: Tensor, answers: Tensor, *, has_source: bool) -> Tensor:
-    """Return log P (T,) of the answers, where row i of `rows` is the embedding of input token i."""
-    places = torch.arange(len(rows), device=rows.device)[None]
+def _log_probs_of_rows(model: Transformer, rows: Tensor, answers: Tensor, first: int) -> Tensor:
+    """Return log P (T - first,) of the answers (1, T) from `first` on; row i of `rows` is the embedding of input i."""
+    stack, num_inputs = ("decoder", answers.shape[1]) if model.encoder is None else ("encoder", len(rows))
+    places = torch.arange(num_inputs, device=rows.device)[None]
     with sdpa_kernel(SDPBackend.MATH):  # the others have no gradients in batches
-        if not has_source:
-            logits = functional_call(
-                _LanguageModel(model), {"model.decoder.embedding.weight": rows}, (places,), tie_weights=False
-            )
-        else:
-            target = None if model.can_classify else answers
-            batch = Batch(places, target, is_padded=False)
-            logits = functional_call(model, {"encoder.embedding.weight": rows}, (batch,), tie_weights=False)
+        logits = functional_call(
+            _LastLogits(model), {f"model.{stack}.embedding.weight": rows}, (places, answers, first), tie_weights=False
+        )
     log_probs = torch.log_softmax(logits, dim=-1)
-    if model.can_classify:
-        return log_probs[0, answers[0]]
-    own: Tensor = log_probs[0].gather(1, answers[0][:, None])[:, 0]
+    chosen = answers[0, first:, None]
+    own: Tensor = log_probs.expand(len(chosen), -1).gather(1, chosen)[:, 0]
     return own
 
 
