@@ -211,6 +211,9 @@ def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]
             case "counted":
                 real = [[token != PAD for token in row] for row in ids]
                 return [row if any(row) else [True] * len(row) for row in real]
+            case "b_O":  # of an attention layer without heads and without a bias
+                width = config.d_model if side == "encoder" else config.decoder_width
+                return np.zeros((len(ids), len(ids[0]), width))
             case "g" | "c":
                 return _expected_gate(inputs.gates, name, last)
             case "M":

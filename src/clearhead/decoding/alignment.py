@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from clearhead.decoding.word_alignment import Links
+from clearhead.errors import ConfigError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -28,8 +29,14 @@ class Head:
 
     @staticmethod
     def usual(config: "ModelConfig") -> "Head":
-        """Return the mean over the heads of the second-to-last layer: the default when no head was chosen on data."""
-        return Head(max(0, config.decoder_blocks - 2))
+        """Return the mean over the heads of the second-to-last layer: the default when no head was chosen on data.
+
+        Layers of a pruned model that have lost all heads do not count.
+        """
+        layers = [layer for layer, count in enumerate(cross_attention_heads(config)) if count]
+        if not layers:
+            raise ConfigError("this model has no cross-attention heads to read an alignment from.")
+        return Head(layers[-2] if len(layers) > 1 else layers[0])
 
     @property
     def value(self) -> str:
@@ -54,12 +61,13 @@ class AlignmentRule:
 
 @dataclass(frozen=True, eq=False)
 class CrossAttention:
-    """The weights of every layer and head (layers, H, T + 1, S) for one sentence and one translation.
+    """The weights (H, T + 1, S) of every layer for one sentence and one translation.
 
-    Row t is the output of the decoder after t tokens: its input is token t - 1, and it predicts token t.
+    The layers of a pruned model can have different numbers of heads. Row t is the output of the decoder after t tokens:
+    its input is token t - 1, and it predicts token t.
     """
 
-    weights: "Tensor | Array"
+    weights: "Sequence[Tensor] | Sequence[Array]"
 
     def rows(self, head: Head, *, is_shifted: bool = True) -> "Tensor | Array":
         """Return the weights (T, S) of each target token, where it is the input (shifted) or where it is predicted."""
@@ -84,10 +92,19 @@ def cross_attention(model: "SequenceModel", source: "Tensor", targets: Sequence[
     trace = PartTrace(("decoder.*.cross_attention",))
     model.decode_states(inputs, memory.reorder(first_row), trace=trace)
     heads = [record.value for record in trace.find("softmax")]  # layer by layer, head by head: (N, T + 1, S) each
-    num_heads = model.config.num_heads
-    blocks = [torch.stack(heads[first : first + num_heads]) for first in range(0, len(heads), num_heads)]
-    weights = torch.stack(blocks).movedim(2, 0)  # (N, layers, H, T + 1, S)
-    return [CrossAttention(weights[row, :, :, : len(target) + 1]) for row, target in enumerate(targets)]
+    nothing = inputs.new_empty(*inputs.shape, len(source), dtype=model.dtype)
+    layers, first = [], 0
+    for count in cross_attention_heads(model.config):
+        layers.append(torch.stack(heads[first : first + count] or [nothing])[:count])  # (H, N, T + 1, S)
+        first += count
+    return [
+        CrossAttention([layer[:, row, : len(target) + 1] for layer in layers]) for row, target in enumerate(targets)
+    ]
+
+
+def cross_attention_heads(config: "ModelConfig") -> list[int]:
+    """Return the number of cross-attention heads of every decoder layer."""
+    return [config.num_heads_at(f"decoder.{layer}.cross_attention") for layer in range(config.decoder_blocks)]
 
 
 def links(weights: "Tensor | Array") -> Links:
@@ -128,8 +145,8 @@ def links_by_rule(attention: CrossAttention, rule: AlignmentRule, *, has_eos: bo
 
 def every_rule(model: "SequenceModel") -> list[AlignmentRule]:
     """Return every possible rule: each head, and the mean over the heads of each layer, with either position."""
-    blocks, heads = model.config.decoder_blocks, model.config.num_heads
-    places = [Head(block, head) for block in range(blocks) for head in (None, *range(heads))]
+    counts = cross_attention_heads(model.config)
+    places = [Head(block, head) for block, count in enumerate(counts) if count for head in (None, *range(count))]
     return [AlignmentRule(place, is_shifted) for place in places for is_shifted in (True, False)]
 
 

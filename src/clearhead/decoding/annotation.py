@@ -6,7 +6,15 @@ torch is only imported if the engine is not NumPy's, which computes alignments i
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from clearhead.decoding.alignment import AlignmentRule, CrossAttention, Head, align, links_by_rule, without_eos
+from clearhead.decoding.alignment import (
+    AlignmentRule,
+    CrossAttention,
+    Head,
+    align,
+    cross_attention_heads,
+    links_by_rule,
+    without_eos,
+)
 from clearhead.decoding.engines.numpy_engine import NumpyEngine
 from clearhead.decoding.pipeline import Segment
 from clearhead.decoding.search.settings import SearchSettings
@@ -108,13 +116,21 @@ def existing_head(config: "ModelConfig", head: Head | None) -> Head:
     """Return `head`, or the usual one if it is None; raise ConfigError if the model does not have it."""
     if head is None:
         return Head.usual(config)
-    if head.block >= config.decoder_blocks or (head.head or 0) >= config.num_heads:
-        raise ConfigError(
-            f"there is no head {head.value} ({head}): the decoder has {config.decoder_blocks} layers with "
-            f"{config.num_heads} heads each. Counted from 0, the heads are 0.0 to "
-            f"{Head(config.decoder_blocks - 1, config.num_heads - 1).value}."
-        )
+    counts = cross_attention_heads(config)
+    if head.block >= len(counts) or (head.head or 0) >= counts[head.block]:
+        raise ConfigError(f"there is no head {head.value} ({head}): {_described(counts)}")
     return head
+
+
+def _described(counts: list[int]) -> str:
+    """Return which cross-attention heads there are, as a sentence."""
+    if len(set(counts)) == 1:
+        return (
+            f"the decoder has {len(counts)} layers with {counts[0]} heads each. Counted from 0, the heads are 0.0 to "
+            f"{Head(len(counts) - 1, counts[0] - 1).value}."
+        )
+    listed = ", ".join(f"{layer}.0-{count - 1}" for layer, count in enumerate(counts) if count)
+    return f"heads were removed from this model. Counted from 0, its heads are {listed}."
 
 
 def source_ids(model: "SequenceModel", part: TranslatedPart) -> "torch.Tensor":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-from clearhead.decoding.alignment import AlignmentRule, Head, RatedRule, rate_rules
+from clearhead.decoding.alignment import AlignmentRule, Head, RatedRule, cross_attention_heads, rate_rules
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import Links, word_links, words_of
 from clearhead.errors import CheckpointError, DataError, printable
@@ -87,9 +87,10 @@ def read_choice(path: str | Path | ModelFolder) -> HeadChoice | None:
     config = load_config(model)
     block, head, is_shifted = data.get("block"), data.get("head"), data.get("is_shifted")
     error = data.get("error_rate", 0.0)
+    num_heads: dict[object, int] = dict(enumerate(cross_attention_heads(config)))
     is_valid = (
         _is_index(block, config.decoder_blocks)
-        and (head is None or _is_index(head, config.num_heads))
+        and _is_index(0 if head is None else head, num_heads.get(block, 0))
         and isinstance(is_shifted, bool)
         and isinstance(error, int | float)
         and isfinite(error)

@@ -41,17 +41,20 @@ def head_importance(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[At
     The loss is that of one sentence, per token. Every sentence has its own gates, so that one backward pass gives the
     gradients of a whole batch sentence by sentence.
     """
-    places, num_heads = attention_places(model.config), model.config.num_heads
-    totals = torch.zeros(len(places), num_heads, dtype=torch.float64)
+    num_heads = {where: model.config.num_heads_at(where) for where in attention_places(model.config)}
+    totals = {where: torch.zeros(count, dtype=torch.float64) for where, count in num_heads.items() if count}
     with evaluation_mode(model), torch.enable_grad():
         for indices in batches_of(pairs):
             batch = batch_of([pairs[index] for index in indices], model.config, model.device)
-            gates = torch.ones(len(places), len(indices), num_heads, device=model.device, requires_grad=True)
-            losses = _losses(model, batch, Gates(dict(zip(places, gates, strict=True))))
-            (gradient,) = torch.autograd.grad(_per_token(losses, model, batch).sum(), gates)
-            totals += gradient.double().abs().sum(dim=1).cpu()
-    means = (totals / len(pairs)).tolist()
-    return {head: means[places.index(head.where)][head.number] for head in every_head(model.config)}
+            gates = {
+                where: torch.ones(len(indices), num_heads[where], device=model.device, requires_grad=True)
+                for where in totals
+            }
+            losses = _losses(model, batch, Gates(gates))
+            gradients = torch.autograd.grad(_per_token(losses, model, batch).sum(), list(gates.values()))
+            for total, gradient in zip(totals.values(), gradients, strict=True):
+                total += gradient.double().abs().sum(dim=0).cpu()
+    return {head: float(totals[head.where][head.number]) / len(pairs) for head in every_head(model.config)}
 
 
 def losses_without(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[AttentionHead | None, SentenceLosses]:
@@ -78,7 +81,7 @@ def _losses_by_head(
     gates: Mapping[AttentionHead | None, HeadGates] = {
         head: NO_GATES
         if head is None
-        else Gates({head.where: layer_gates(head, model.config.num_heads).to(model.device)})
+        else Gates({head.where: layer_gates(head, model.config.num_heads_at(head.where)).to(model.device)})
         for head in choices
     }
     totals, num_tokens = np.zeros((len(choices), len(pairs))), np.zeros(len(pairs))

@@ -211,11 +211,11 @@ def _with_attention(
             leaf = next(leaf for leaf in leaves if leaf[: len(tokens)] == tuple(tokens))
             place = len(tokens) - 1
             weights = (
-                attention[leaf].weights[:, :, place]
+                [layer[:, place].tolist() for layer in attention[leaf].weights]
                 if head == "all"
-                else attention[leaf].rows(head, is_shifted=False)[place]
+                else attention[leaf].rows(head, is_shifted=False)[place].tolist()
             )
-            rows.append(weights.tolist())
+            rows.append(weights)
         options = [
             option if option.slot is None else replace(option, attention=rows[option.slot]) for option in step.options
         ]

@@ -77,6 +77,11 @@ class TracedPass:
 
 def trace_pass(model: Transformer, source: Sequence[int] | None, target: Sequence[int] | None) -> TracedPass:
     """Trace a float64 model on one sentence and the tokens that it has to write."""
+    if model.config.heads_kept:
+        raise ConfigError(
+            "explain cannot show a pruned model, whose layers have different numbers of heads. Explain the model that "
+            "it was pruned from, or look at this one with `clearhead heads` or a trace."
+        )
     rows = [None if ids is None else torch.tensor([list(ids)], device=model.device) for ids in (source, target)]
     with torch.no_grad():
         logits, trace = model.trace(Batch(rows[0], rows[1], is_padded=False))

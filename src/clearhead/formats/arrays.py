@@ -23,6 +23,15 @@ class ModelArrays:
     arrays: Mapping[str, Array]
 
 
+def with_zeros(model: ModelArrays) -> ModelArrays:
+    """Return arrays with the same outputs in which removed heads are zeros, for programs with one number of heads."""
+    if not model.config.heads_kept:
+        return model
+    from clearhead.formats.head_removal import tensors_with_all
+
+    return ModelArrays(*tensors_with_all(model.config, model.arrays, lambda shape: np.zeros(shape, np.float32)))
+
+
 def arrays_of(model: "Transformer") -> ModelArrays:
     """Return copies of the weights of a PyTorch model."""
     from clearhead.formats.weights import own_tensors

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from ctranslate2.specs import Activation, TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
 
-from clearhead.formats.arrays import ModelArrays
+from clearhead.formats.arrays import ModelArrays, with_zeros
 from clearhead.formats.ctranslate2 import HIDDEN_LOGIT
 from clearhead.model.config import ModelConfig
 from clearhead.model.numpy_transformer import complete_weights
@@ -17,7 +17,8 @@ _ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "silu": Activa
 
 
 def specification(model: ModelArrays) -> TransformerSpec:
-    """Return the specification of a model, with its weights in float32."""
+    """Return the specification of a model, with its weights in float32. Removed heads are zeros."""
+    model = with_zeros(model)
     config, weights = model.config, complete_weights(model.config, model.arrays)
     same: dict[str, Any] = {"activation": _ACTIVATIONS[config.activation], "ffn_glu": config.is_gated}
     # the specification creates a final norm only with pre_norm, although CTranslate2 reads it for any model

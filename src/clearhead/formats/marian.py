@@ -19,6 +19,7 @@ from clearhead.files.manifest import verify_if_listed
 from clearhead.files.writing import FileWriter, copy_writer, write_together
 from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
 from clearhead.formats.files import CONFIG, MARIAN_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
+from clearhead.formats.head_removal import with_all_heads
 from clearhead.formats.marian_config import EPSILON, config_from_marian, read_settings, refuse
 from clearhead.formats.marian_names import BIAS, each_once, weight_mappings
 from clearhead.formats.shapes import misfits, shapes_of
@@ -137,7 +138,11 @@ def to_marian(model: Transformer, folder: str | Path, others: Mapping[str, FileW
 
 
 def to_marian_tensors(model: Transformer) -> Marian:
-    """Return the model as MarianMT's files, or raise CheckpointError with everything that MarianMT does not support."""
+    """Return the model as MarianMT's files, or raise CheckpointError with everything that MarianMT does not support.
+
+    MarianMT has one number of heads on each side, so removed heads are written as zeros.
+    """
+    model = with_all_heads(model)
     config = model.config
     refuse("MarianMT does not support this model", _not_in_marian(config))
     tensors: dict[str, Tensor] = dict(checked_tensors(model))

@@ -67,23 +67,30 @@ def _stack(
 def _block(place: str, config: ModelConfig, width: int, norm: str) -> Iterator[tuple[str, tuple[int, ...]]]:
     is_decoder = place.startswith("decoder")
     has_memory = is_decoder and config.shape == "encoder-decoder"
-    linears = {"self_attention.packed": (3 * width, width), "self_attention.output": (width, width)}
+    linears = _attention(place, "self_attention", config, width)
     if has_memory:
-        linears |= {
-            "cross_attention.query": (width, width),
-            "cross_attention.packed": (2 * width, config.d_model),
-            "cross_attention.output": (width, width),
-        }
+        linears |= _attention(place, "cross_attention", config, width)
     linears["feed_forward.first"] = (config.d_ff, width)
     if config.is_gated:
         linears["feed_forward.gate"] = (config.d_ff, width)
     linears["feed_forward.second"] = (width, config.d_ff)
     for name, shape in linears.items():
-        yield f"{place}.{name}.weight", shape
-        if config.has_bias:
+        if all(shape):
+            yield f"{place}.{name}.weight", shape
+        if config.has_bias and shape[0]:
             yield f"{place}.{name}.bias", shape[:1]
     for number in range(3 if has_memory else 2):
         yield from _norm(f"{place}.residuals.{number}.norm", norm, width)
+
+
+def _attention(place: str, kind: str, config: ModelConfig, width: int) -> dict[str, tuple[int, int]]:
+    """Return the sizes of the matrices of an attention layer; without heads, only the bias of the output is left."""
+    where = f"{place.replace('_blocks', '')}.{kind}"
+    joined = config.num_heads_at(where) * config.head_width(where)
+    if kind == "self_attention":
+        return {f"{kind}.packed": (3 * joined, width), f"{kind}.output": (width, joined)}
+    packed = {f"{kind}.query": (joined, width), f"{kind}.packed": (2 * joined, config.d_model)}
+    return {**packed, f"{kind}.output": (width, joined)}
 
 
 def _norm(name: str, norm: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:

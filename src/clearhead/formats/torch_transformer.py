@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from clearhead.errors import CheckpointError, ConfigError
+from clearhead.formats.head_removal import with_all_heads
 from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.formats.weights import (
     WeightMapping,
@@ -79,6 +80,7 @@ def _config_from(module: nn.Transformer, config: ModelConfig) -> ModelConfig:
         "decoder_norm": "layer",
         "has_last_norm": bool(norms),
         "is_gated": False,
+        "heads_kept": {},
     }
     try:
         return read_config({**config.model_dump(), **changes})
@@ -125,7 +127,11 @@ def _activation_name(function: Any) -> str:
 
 
 def to_torch_transformer(model: Transformer) -> nn.Transformer:
-    """Return the model's layers as an nn.Transformer (batch_first), in eval mode, without embeddings and output."""
+    """Return the model's layers as an nn.Transformer (batch_first), in eval mode, without embeddings and output.
+
+    nn.Transformer has one number of heads, so removed heads become zeros.
+    """
+    model = with_all_heads(model)
     config = model.config
     wrong = {
         f"its shape is {config.shape}, not encoder-decoder": config.shape != "encoder-decoder",

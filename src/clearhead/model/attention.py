@@ -47,17 +47,25 @@ class Attention(nn.Module):
     """Multi-head self-attention (packed Q, K, V), or cross-attention to a memory of another width (packed K, V)."""
 
     def __init__(
-        self, width: int, memory_width: int | None, num_heads: int, *, has_bias: bool = True, dropout: float = 0.0
+        self,
+        width: int,
+        memory_width: int | None,
+        num_heads: int,
+        *,
+        d_k: int | None = None,
+        has_bias: bool = True,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.num_heads, self.d_k, self.dropout = num_heads, width // num_heads, dropout
+        self.num_heads, self.d_k, self.dropout = num_heads, d_k or width // num_heads, dropout
         self.is_cross = memory_width is not None
+        joined = num_heads * self.d_k  # the width of all heads together; less than `width` in a pruned model
         if memory_width is None:
-            self.packed = nn.Linear(width, 3 * width, bias=has_bias)
+            self.packed = nn.Linear(width, 3 * joined, bias=has_bias)
         else:
-            self.query = nn.Linear(width, width, bias=has_bias)
-            self.packed = nn.Linear(memory_width, 2 * width, bias=has_bias)
-        self.output = nn.Linear(width, width, bias=has_bias)
+            self.query = nn.Linear(width, joined, bias=has_bias)
+            self.packed = nn.Linear(memory_width, 2 * joined, bias=has_bias)
+        self.output = nn.Linear(joined, width, bias=has_bias)
 
     def forward(
         self,

@@ -6,7 +6,7 @@ Every default is defined on its field. Two models with the same config and the s
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from clearhead.errors import ConfigError, Mistake, did_you_mean
 from clearhead.settings import MisfitError, Settings, read_settings
@@ -34,6 +34,11 @@ class ModelConfig(Settings):
     d_model: int = Field(512, ge=1, le=2**16, description="width of encoder and decoder, in numbers per token")
     d_decoder: int | None = Field(None, ge=1, le=2**16, description="width of the decoder; default: d_model")
     num_heads: int = Field(8, ge=1, description="attention heads per layer; must divide d_model")
+    heads_kept: dict[str, tuple[int, ...]] = Field(
+        default_factory=dict,
+        description="pruned model: the heads that are left of each attention layer, by their numbers before pruning; "
+        "a layer that is not listed has all heads",
+    )
     d_ff: int = Field(2048, ge=1, le=2**20, description="hidden width of the feed-forward network")
     encoder_norm: Norm = Field(
         "layer", description="layer norm, RMS norm, or `all`: one mean and variance over all tokens of a sentence"
@@ -76,10 +81,30 @@ class ModelConfig(Settings):
     attention_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on attention weights")
     activation_dropout: float = Field(0.0, ge=0, lt=1, description="dropout inside the feed-forward network")
 
+    @model_serializer(mode="wrap")
+    def _serialise(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out `heads_kept` of a model with all heads, so that its files are those of earlier versions."""
+        data: dict[str, Any] = serialise(self)
+        if not self.heads_kept:
+            data.pop("heads_kept", None)
+        return data
+
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())  # a dict has no hash
+
     @property
     def decoder_width(self) -> int:
         """The width of the decoder."""
         return self.d_model if self.d_decoder is None else self.d_decoder
+
+    def num_heads_at(self, where: str) -> int:
+        """Return the number of heads of an attention layer, such as `encoder.0.self_attention`."""
+        kept = self.heads_kept.get(where)
+        return self.num_heads if kept is None else len(kept)
+
+    def head_width(self, where: str) -> int:
+        """Return the width of every head of an attention layer, which pruning does not change."""
+        return (self.d_model if where.startswith("encoder") else self.decoder_width) // self.num_heads
 
     @property
     def target_size(self) -> int:
@@ -120,7 +145,7 @@ class ModelConfig(Settings):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         mistakes = [*self._width_mistakes(), *self._shape_mistakes(), *self._table_mistakes(), *self._token_mistakes()]
-        mistakes += self._position_mistakes()
+        mistakes += [*self._position_mistakes(), *self._head_mistakes()]
         if mistakes:
             raise MisfitError(mistakes)
         return self
@@ -180,6 +205,23 @@ class ModelConfig(Settings):
                 f"max_length = {self.max_length} times the width {width} is more than the {_MAX_TABLE:,} numbers that "
                 f"a table of positions can have. Use at most {_MAX_TABLE // width} tokens",
             )
+
+    def _head_mistakes(self) -> Iterator[Mistake]:
+        """Check the heads of a pruned model."""
+        from clearhead.model.heads import attention_places
+
+        places, path = attention_places(self), ("heads_kept",)
+        for where, heads in self.heads_kept.items():
+            if where not in places:
+                near = did_you_mean(where, places)
+                listed = f"{places[0]} to {places[-1]}" if places else "none"
+                yield Mistake(path, f"heads_kept: '{where}' is no attention layer of this model.{near} It has {listed}")
+            elif list(heads) != sorted({*heads}) or not all(0 <= head < self.num_heads for head in heads):
+                yield Mistake(
+                    path,
+                    f"heads_kept: {where} keeps the heads {list(heads)}. List different numbers from 0 to "
+                    f"{self.num_heads - 1} in ascending order",
+                )
 
     def _token_mistakes(self) -> Iterator[Mistake]:
         top = {"encoder": self.source_vocabulary, "decoder": self.target_size}.get(

@@ -112,8 +112,12 @@ def _scaled(x: Tensor, gates: Tensor | None) -> Tensor:
 
 def open_gates(config: ModelConfig, device: torch.device, dtype: torch.dtype = torch.float32) -> Gates:
     """Return a gate of 1 for the output of every head: a starting point that changes nothing."""
-    ones = torch.ones(config.num_heads, device=device, dtype=dtype)
-    return Gates({where: ones.clone() for where in attention_places(config)})
+    return Gates(
+        {
+            where: torch.ones(config.num_heads_at(where), device=device, dtype=dtype)
+            for where in attention_places(config)
+        }
+    )
 
 
 def closed_gates(
@@ -132,7 +136,7 @@ def _closed(config: ModelConfig, device: torch.device, heads: Iterable[Attention
     gates: dict[str, Tensor] = {}
     for head in heads:
         if head.where not in gates:
-            gates[head.where] = torch.ones(config.num_heads, device=device)
+            gates[head.where] = torch.ones(config.num_heads_at(head.where), device=device)
         gates[head.where][head.number] = 0.0
     return gates
 
@@ -151,8 +155,9 @@ def check_gates(gates: HeadGates, config: ModelConfig, num_rows: int | None = No
                 f"there are gates for '{printable(where)}', but this model has no such attention. "
                 f"It has {', '.join(places) or 'none'}."
             )
-        shapes: list[tuple[int, ...]] = [(config.num_heads,)]
-        shapes += [] if num_rows is None else [(num_rows, config.num_heads)]
+        num_heads = config.num_heads_at(where)
+        shapes: list[tuple[int, ...]] = [(num_heads,)]
+        shapes += [] if num_rows is None else [(num_rows, num_heads)]
         if tuple(gate.shape) not in shapes:
             raise ConfigError(
                 f"the gates of {where} have the shape {tuple(gate.shape)}. Give one number per head, "

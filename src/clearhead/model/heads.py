@@ -1,5 +1,7 @@
 """The attention heads of a model by name: `encoder.2.self_attention.head.5`, the place of the head in a trace.
 
+The heads of a pruned model are counted from 0 again; `heads_kept` of its config has the numbers from before.
+
 This module does not import torch, so that names can be checked before a model is loaded.
 """
 
@@ -46,7 +48,11 @@ def attention_places(config: ModelConfig) -> list[str]:
 
 def every_head(config: ModelConfig) -> list[AttentionHead]:
     """Return all attention heads of a model, in the order of `attention_places`."""
-    return [AttentionHead(where, number) for where in attention_places(config) for number in range(config.num_heads)]
+    return [
+        AttentionHead(where, number)
+        for where in attention_places(config)
+        for number in range(config.num_heads_at(where))
+    ]
 
 
 def find_heads(names: Sequence[str], config: ModelConfig) -> list[AttentionHead]:
@@ -70,6 +76,10 @@ def _no_such_head(name: str, heads: Sequence[AttentionHead], config: ModelConfig
 def _ranges(config: ModelConfig) -> Iterator[str]:
     """Yield the names of the heads of each kind of attention: `encoder.0-5.self_attention.head.0-7`."""
     places = attention_places(config)
+    if config.heads_kept:
+        counts = {where: config.num_heads_at(where) for where in places}
+        yield from (f"{where}.head.{_range(count)}" for where, count in counts.items() if count)
+        return
     for kind in dict.fromkeys((place.split(".")[0], place.split(".")[2]) for place in places):
         layers = config.encoder_blocks if kind[0] == "encoder" else config.decoder_blocks
         yield f"{kind[0]}.{_range(layers)}.{kind[1]}.head.{_range(config.num_heads)}"

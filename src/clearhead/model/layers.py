@@ -11,6 +11,7 @@ from clearhead.model.attention import Attention, Places, record_product
 from clearhead.model.config import ModelConfig
 from clearhead.model.dropout import dropout
 from clearhead.model.gates import NO_GATES, HeadGates
+from clearhead.model.headless import HeadlessAttention
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.norm import NORMS
@@ -67,14 +68,23 @@ class Residual(nn.Module):
         return total if self.is_pre else self.norm(total, keys, trace=trace.at("norm"))
 
 
-class EncoderBlock(nn.Module):
-    """Self-attention, then a feed-forward network."""
+def make_attention(config: ModelConfig, where: str, memory_width: int | None = None) -> Attention | HeadlessAttention:
+    """Return a new attention layer for a place, with the heads that it has there."""
+    width = config.d_model if where.startswith("encoder") else config.decoder_width
+    num_heads, d_k = config.num_heads_at(where), config.head_width(where)
+    if num_heads == 0:
+        return HeadlessAttention(width, d_k, has_bias=config.has_bias)
+    dropped = config.attention_dropout
+    return Attention(width, memory_width, num_heads, d_k=d_k, has_bias=config.has_bias, dropout=dropped)
 
-    def __init__(self, config: ModelConfig) -> None:
+
+class EncoderBlock(nn.Module):
+    """Self-attention, then a feed-forward network. `number` is that of the layer, from 0."""
+
+    def __init__(self, config: ModelConfig, number: int = 0) -> None:
         super().__init__()
         width = config.d_model
-        heads, has_bias, dropped = config.num_heads, config.has_bias, config.attention_dropout
-        self.self_attention = Attention(width, None, heads, has_bias=has_bias, dropout=dropped)
+        self.self_attention = make_attention(config, f"encoder.{number}.self_attention")
         self.feed_forward = FeedForward(width, config)
         self.residuals = nn.ModuleList(Residual(width, config.encoder_norm, config) for _ in range(2))
 
@@ -105,14 +115,13 @@ class EncoderBlock(nn.Module):
 class DecoderBlock(nn.Module):
     """Masked self-attention, cross-attention if there is a memory, then a feed-forward network."""
 
-    def __init__(self, config: ModelConfig, memory_width: int | None) -> None:
+    def __init__(self, config: ModelConfig, memory_width: int | None, number: int = 0) -> None:
         super().__init__()
         width = config.decoder_width
-        heads, has_bias, dropped = config.num_heads, config.has_bias, config.attention_dropout
-        self.self_attention = Attention(width, None, heads, has_bias=has_bias, dropout=dropped)
-        self.cross_attention: Attention | None = None
+        self.self_attention = make_attention(config, f"decoder.{number}.self_attention")
+        self.cross_attention: Attention | HeadlessAttention | None = None
         if memory_width is not None:
-            self.cross_attention = Attention(width, memory_width, heads, has_bias=has_bias, dropout=dropped)
+            self.cross_attention = make_attention(config, f"decoder.{number}.cross_attention", memory_width)
         self.feed_forward = FeedForward(width, config)
         count = 2 if memory_width is None else 3
         self.residuals = nn.ModuleList(Residual(width, config.decoder_norm, config) for _ in range(count))
@@ -174,7 +183,9 @@ class BlockCache:
             self.memory.reorder(index)
 
 
-def empty_key_values(layer: Attention, size: int, device: torch.device, dtype: torch.dtype) -> KeyValues:
+def empty_key_values(
+    layer: Attention | HeadlessAttention, size: int, device: torch.device, dtype: torch.dtype
+) -> KeyValues:
     """Return keys and values for zero tokens."""
     nothing = torch.empty(size, layer.num_heads, 0, layer.d_k, device=device, dtype=dtype)
     return KeyValues(nothing, nothing)

@@ -5,6 +5,7 @@ computes the same numbers as `transformer.py`, up to rounding; a test compares t
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -84,7 +85,19 @@ def complete_weights(config: ModelConfig, weights: Mapping[str, Array]) -> dict[
     if config.positions == "sinusoidal":
         for side, width in (("encoder", config.d_model), ("decoder", config.decoder_width)):
             complete[f"{side}.position"] = _sinusoids(config.max_length, width, config.sinusoids)
+    for where, heads in config.heads_kept.items():
+        if not heads:
+            complete |= _headless(where, config)
     return complete
+
+
+def _headless(where: str, config: ModelConfig) -> dict[str, Array]:
+    """Return the empty matrices of an attention layer without heads, which a file does not have."""
+    width = config.d_model if where.startswith("encoder") else config.decoder_width
+    inputs = {"packed": config.d_model if where.endswith("cross_attention") else width, "query": width}
+    place = re.sub(r"^(encoder|decoder)\.", r"\1_blocks.", where)
+    empty = {f"{place}.{name}.weight": np.zeros((0, size), dtype=np.float32) for name, size in inputs.items()}
+    return {**empty, f"{place}.output.weight": np.zeros((width, 0), dtype=np.float32)}
 
 
 @dataclass
@@ -137,20 +150,20 @@ class NumpyTransformer:
         x = self._norm(x, "decoder.last_norm") if self.config.ends_with_norm else x
         return self._linear(x, "output")
 
-    def cross_attention(self, source: Ids, target: Sequence[int]) -> Array:
-        """Return the weights (layers, H, T + 1, S) over a sentence (S,); row t is the output after t target tokens."""
+    def cross_attention(self, source: Ids, target: Sequence[int]) -> list[Array]:
+        """Return each layer's weights (H, T + 1, S) over a sentence (S,); row t is the output after t target tokens."""
         cache, rows = self.encode(source[None]), []
         for token in (self.config.start_id, *target):
             self.step(np.array([[token]]), cache)
-            rows.append(np.stack(cache.attention)[:, 0, :, 0])  # (layers, H, S)
-        return np.stack(rows, axis=2)
+            rows.append([weights[0, :, 0] for weights in cache.attention])  # (H, S) each
+        return [np.stack(layer, axis=1) for layer in zip(*rows, strict=True)]
 
     def _encode_block(self, x: Array, place: str, is_hidden: npt.NDArray[np.bool_]) -> Array:
         def attend_own(y: Array) -> Array:
             parts = np.split(self._linear(y, f"{place}.self_attention.packed"), 3, axis=-1)
-            q, k, v = (self._heads(part).swapaxes(1, 2) for part in parts)  # (B, H, S, E)
+            q, k, v = (self._heads(part, "encoder").swapaxes(1, 2) for part in parts)  # (B, H, S, E)
             mixed, _ = _attend(q, k, v, is_hidden)
-            return self._linear(mixed.swapaxes(1, 2).reshape(y.shape), f"{place}.self_attention.output")
+            return self._linear(_joined(mixed.swapaxes(1, 2)), f"{place}.self_attention.output")
 
         x = self._residual(x, f"{place}.residuals.0", attend_own)
         return self._residual(x, f"{place}.residuals.1", lambda y: self._feed_forward(y, place))
@@ -165,13 +178,13 @@ class NumpyTransformer:
                 k, v = (np.concatenate(pair, axis=3) for pair in zip(past[number], (k, v), strict=True))
             cache.past.append((k, v))
             mixed, _ = _attend(q, k, v)
-            return self._linear(mixed.reshape(y.shape), f"{place}.self_attention.output")
+            return self._linear(_joined(mixed[:, :, :, 0]), f"{place}.self_attention.output")
 
         def attend_memory(y: Array) -> Array:
             q = self._heads(self._linear(y, f"{place}.cross_attention.query")).swapaxes(1, 2)  # (B, H, K, E)
             mixed, weights = _attend(q, *cache.memory[number], cache.is_hidden)
             cache.attention.append(weights)
-            return self._linear(mixed.swapaxes(1, 2).reshape(y.shape), f"{place}.cross_attention.output")
+            return self._linear(_joined(mixed.swapaxes(1, 2)), f"{place}.cross_attention.output")
 
         x = self._residual(x, f"{place}.residuals.0", attend_own)
         x = self._residual(x, f"{place}.residuals.1", attend_memory)
@@ -215,13 +228,20 @@ class NumpyTransformer:
     def _linear(self, x: Array, name: str) -> Array:
         """x Wᵀ + b, where b can be missing"""
         bias = self.weights.get(f"{name}.bias")
-        rows = x.reshape(-1, x.shape[-1]) @ self.weights[f"{name}.weight"].T  # one product of two matrices is fastest
-        y: Array = rows.reshape(*x.shape[:-1], -1)
+        weight = self.weights[f"{name}.weight"]
+        rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) @ weight.T  # one product of matrices is fastest
+        y: Array = rows.reshape(*x.shape[:-1], len(weight))
         return y if bias is None else y + bias
 
-    def _heads(self, x: Array) -> Array:
+    def _heads(self, x: Array, side: str = "decoder") -> Array:
         """(B, T, D) → (B, T, H, E)"""
-        return x.reshape(*x.shape[:-1], self.config.num_heads, -1)
+        width = self.config.head_width(side)
+        return x.reshape(*x.shape[:-1], x.shape[-1] // width, width)
+
+
+def _joined(z: Array) -> Array:
+    """(B, T, H, E) → (B, T, D)"""
+    return z.reshape(*z.shape[:-2], z.shape[-2] * z.shape[-1])
 
 
 def _attend(q: Array, k: Array, v: Array, is_hidden: npt.NDArray[np.bool_] | None = None) -> tuple[Array, Array]:

@@ -92,11 +92,13 @@ class Transformer(nn.Module):
         self.encoder = self.decoder = None
         if config.shape != "decoder":
             self.encoder = Stack(config, config.d_model, config.source_vocabulary, config.encoder_norm)
-            self.encoder_blocks = nn.ModuleList(EncoderBlock(config) for _ in range(config.encoder_blocks))
+            self.encoder_blocks = nn.ModuleList(EncoderBlock(config, number) for number in range(config.encoder_blocks))
         if config.shape != "encoder":
             memory = config.d_model if config.shape == "encoder-decoder" else None
             self.decoder = Stack(config, config.decoder_width, config.target_size, config.decoder_norm)
-            self.decoder_blocks = nn.ModuleList(DecoderBlock(config, memory) for _ in range(config.decoder_blocks))
+            self.decoder_blocks = nn.ModuleList(
+                DecoderBlock(config, memory, number) for number in range(config.decoder_blocks)
+            )
         width = config.d_model if config.shape == "encoder" else config.decoder_width
         has_bias = config.has_output_bias or config.shape == "encoder"
         self.output = nn.Linear(width, config.num_outputs, bias=has_bias)
@@ -154,7 +156,10 @@ class Transformer(nn.Module):
     @property
     def has_cross_attention(self) -> bool:
         """Whether its decoder has attention weights over the source."""
-        return self.can_translate and self.config.decoder_blocks > 0
+        return self.can_translate and any(
+            self.config.num_heads_at(f"decoder.{number}.cross_attention")
+            for number in range(self.config.decoder_blocks)
+        )
 
     @property
     def can_record_steps(self) -> bool:

@@ -233,11 +233,12 @@ _MAY_DIFFER = ("dropout", "attention_dropout", "activation_dropout")
 def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> TrainableModel:
     """Return the model in init_from. The config must describe the same model, except for its dropout."""
     shown, model = printable(str(place)), open_model(place)
+    own = model.config.model_dump(mode="json")
     wrong = [
         f"model.{name} = {value!r}, but {shown} has {getattr(model.config, name)!r}. "
         f"Remove model.{name} from the config."
         for name, value in config.model.items()
-        if name not in _MAY_DIFFER and getattr(model.config, name) != value
+        if name not in _MAY_DIFFER and own.get(name, {}) != value
     ]
     if wrong:
         raise ConfigError(wrong)

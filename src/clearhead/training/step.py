@@ -169,7 +169,13 @@ class Updater:
 
     def _compile(self) -> LossFunction:
         """Compile each layer and the loss separately: layers of one kind share the compiled code."""
-        torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, _MAX_SHAPES)
+        # The layers of a pruned model have different sizes, and each is compiled for every shape.
+        num_sizes = len(self.model.blocks()) if self.model.config.heads_kept else 1
+        limit = max(torch._dynamo.config.recompile_limit, _MAX_SHAPES * num_sizes)
+        torch._dynamo.config.recompile_limit = limit
+        torch._dynamo.config.accumulated_recompile_limit = max(
+            torch._dynamo.config.accumulated_recompile_limit, 4 * limit
+        )
         # On a CPU the compiler's random numbers are slower than PyTorch's.
         options: Any = {"fallback_random": True} if self.device.type == "cpu" else None
         for block in self.model.blocks():

@@ -190,7 +190,8 @@ def test_alignments_of_a_gated_translator_are_those_of_the_gated_model() -> None
     heads = find_heads(["decoder.*.cross_attention.head.*"], model.config)
     gated = letter_translator(model).gated(closed_gates(model.config, model.device, uniform=heads))
     attention = cross_attention(gated.model, torch.tensor([5, 7, 9, 11, 2]), [[4, 5, 6]])[0]
-    assert torch.allclose(torch.as_tensor(attention.weights), torch.tensor(0.2, dtype=torch.float64))
+    for weights in attention.weights:
+        assert torch.allclose(torch.as_tensor(weights), torch.tensor(0.2, dtype=torch.float64))
 
 
 def test_gates_load_the_model_with_torch(tmp_path: Path) -> None:

@@ -96,9 +96,10 @@ def test_kept_candidates_have_their_attention() -> None:
         weights = cross_attention(model, source, [one.best[0].tokens])[0].weights
     first = next(option for option in one.steps[0].options if option.slot == 0)
     assert sum(first.attention) == pytest.approx(1)
-    assert first.attention == pytest.approx(weights[1, 0, 0].tolist())
+    assert first.attention == pytest.approx(weights[1][0, 0].tolist())
     shown = next(option for option in every.steps[0].options if option.slot == 0).attention
-    torch.testing.assert_close(torch.tensor(shown, dtype=torch.float64), weights[:, :, 0])
+    expected = torch.stack([torch.as_tensor(layer) for layer in weights])[:, :, 0]
+    torch.testing.assert_close(torch.tensor(shown, dtype=torch.float64), expected)
 
 
 @pytest.mark.parametrize(

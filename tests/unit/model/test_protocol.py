@@ -23,6 +23,7 @@ NAMES_THE_CLASS = {
     "decoding/search/static_step.py",  # its keys and values are put where a recorded step looks for them
     "formats/arrays.py",  # the weights of a loaded model as arrays, from which CTranslate2's files are made
     "formats/checkpoint.py",
+    "formats/head_removal.py",  # a model with fewer rows in its matrices
     "formats/marian.py",
     "formats/model_folder.py",
     "formats/torch_transformer.py",

@@ -279,3 +279,18 @@ def test_a_new_model_takes_its_vocabulary_from_the_tokeniser_and_its_sizes_from_
 def test_the_model_of_a_run_is_its_best(full_run: Result) -> None:
     model = open_model(full_run.folder)
     assert same(dict(own_tensors(model)), full_run.tensors("best/model.safetensors"))
+
+
+def test_a_model_without_some_heads_is_trained_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heads_kept = {"encoder.0.self_attention": [1], "decoder.0.cross_attention": []}
+    options = {"model": {"heads_kept": heads_kept}}
+    uninterrupted_run = train(tmp_path / "whole", **options)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 6)
+        train(tmp_path / "run", **options)
+    gone_on = train(tmp_path / "run", resume=True, **options)
+    assert same(uninterrupted_run.tensors(), gone_on.tensors())
+    assert gone_on.tensors()["encoder_blocks.0.self_attention.packed.weight"].shape == (18, 12)
+    assert json.loads((gone_on.folder / "last/config.json").read_text())["heads_kept"] == heads_kept
+    started = only_started(tmp_path / "started", gone_on.folder, **start({"heads_kept": heads_kept}))
+    assert same(started.tensors(), gone_on.tensors("best/model.safetensors"))

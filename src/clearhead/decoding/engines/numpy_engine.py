@@ -121,7 +121,7 @@ class NumpyEngine:
         with np.errstate(over="ignore"):  # exp(-x) of SiLU, whose result is right nevertheless
             return numpy_search(self.model, source, [request.limit for request in batch], settings)
 
-    def cross_attention(self, source: Sequence[int], target: Sequence[int]) -> Array:
-        """Return the attention (layers, H, T + 1, S) of a translation over a sentence that includes eos."""
+    def cross_attention(self, source: Sequence[int], target: Sequence[int]) -> list[Array]:
+        """Return the attention (H, T + 1, S) of every layer for a translation over a sentence that includes eos."""
         with np.errstate(over="ignore"):
             return self.model.cross_attention(np.array(source), target)

@@ -123,10 +123,14 @@ class StaticStep:
         blocks = []
         for block in self.model.decoder_blocks:
             assert isinstance(block, DecoderBlock)
-            heads, width = block.self_attention.num_heads, block.self_attention.d_k
+            assert block.cross_attention is not None
+            width = block.self_attention.d_k
+            sizes = ((block.self_attention.num_heads, num_keys), (block.cross_attention.num_heads, shape.source))
             # zeros, because masked values are multiplied by 0, and 0 times an uninitialised NaN is not 0
-            own = [torch.zeros(shape.rows, heads, num_keys, width, dtype=dtype, device=device) for _ in range(2)]
-            memory = [torch.zeros(shape.rows, heads, shape.source, width, dtype=dtype, device=device) for _ in range(2)]
+            own, memory = (
+                [torch.zeros(shape.rows, heads, length, width, dtype=dtype, device=device) for _ in range(2)]
+                for heads, length in sizes
+            )
             blocks.append(BlockCache(StaticKeyValues(own[0], own[1], slots), KeyValues(memory[0], memory[1])))
         return StaticBeamCache(
             blocks,
