@@ -170,7 +170,7 @@ class Updater:
     def _compile(self) -> LossFunction:
         """Compile each layer and the loss separately: layers of one kind share the compiled code."""
         # The layers of a pruned model have different sizes, and each is compiled for every shape.
-        num_sizes = len(self.model.blocks()) if self.model.config.heads_kept else 1
+        num_sizes = len(list(self.model.blocks())) if self.model.config.heads_kept else 1
         limit = max(torch._dynamo.config.recompile_limit, _MAX_SHAPES * num_sizes)
         torch._dynamo.config.recompile_limit = limit
         torch._dynamo.config.accumulated_recompile_limit = max(
