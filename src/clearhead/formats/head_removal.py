@@ -24,23 +24,23 @@ _COPIES = {"packed": {"self_attention": 3, "cross_attention": 2}}  # of a head's
 
 def config_without(config: ModelConfig, heads: Iterable[AttentionHead]) -> ModelConfig:
     """Return the config of the model without these heads, which are numbered as in `config`."""
-    kept = {where: list(numbers) for where, numbers in config.heads_kept.items()}
+    heads_kept = {where: list(numbers) for where, numbers in config.heads_kept.items()}
     removed: dict[str, set[int]] = {}
     for head in heads:
         removed.setdefault(head.where, set()).add(head.number)
     for where, numbers in removed.items():
-        own = kept.get(where, list(range(config.num_heads)))
-        kept[where] = [original for number, original in enumerate(own) if number not in numbers]
-    return read_config({**config.model_dump(), "heads_kept": kept})
+        own = heads_kept.get(where, list(range(config.num_heads)))
+        heads_kept[where] = [original for number, original in enumerate(own) if number not in numbers]
+    return read_config({**config.model_dump(), "heads_kept": heads_kept})
 
 
 def tensors_without(config: ModelConfig, smaller: ModelConfig, tensors: Mapping[str, T]) -> dict[str, T]:
     """Return the tensors of a model with the config `smaller`, which has some of the heads of `config`."""
     wanted = shapes_of(smaller)
     reduced: dict[str, T] = {name: tensor for name, tensor in tensors.items() if name in wanted}
-    for where, kept in smaller.heads_kept.items():
+    for where, originals in smaller.heads_kept.items():
         before = config.heads_kept.get(where, tuple(range(config.num_heads)))
-        numbers = [before.index(original) for original in kept]
+        numbers = [before.index(original) for original in originals]
         for name, part in _parts(where, wanted).items():
             index = _index(numbers, len(before), config.head_width(where), _copies(where, part))
             reduced[name] = reduced[name][:, index] if part == "output" else reduced[name][index]
@@ -56,16 +56,16 @@ def tensors_with_all(
     """
     full = config.model_copy(update={"heads_kept": {}})
     wanted, complete = shapes_of(full), dict(tensors)
-    for where, kept in config.heads_kept.items():
+    for where, originals in config.heads_kept.items():
         for name, part in _parts(where, wanted).items():
-            whole = zeros(wanted[name])
+            full_tensor = zeros(wanted[name])
             if name in tensors:
-                index = _index(kept, config.num_heads, config.head_width(where), _copies(where, part))
+                index = _index(originals, config.num_heads, config.head_width(where), _copies(where, part))
                 if part == "output":
-                    whole[:, index] = tensors[name]
+                    full_tensor[:, index] = tensors[name]
                 else:
-                    whole[index] = tensors[name]
-            complete[name] = whole
+                    full_tensor[index] = tensors[name]
+            complete[name] = full_tensor
     return full, complete
 
 

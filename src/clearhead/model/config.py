@@ -99,8 +99,7 @@ class ModelConfig(Settings):
 
     def num_heads_at(self, where: str) -> int:
         """Return the number of heads of an attention layer, such as `encoder.0.self_attention`."""
-        kept = self.heads_kept.get(where)
-        return self.num_heads if kept is None else len(kept)
+        return len(self.heads_kept[where]) if where in self.heads_kept else self.num_heads
 
     def head_width(self, where: str) -> int:
         """Return the width of every head of an attention layer, which pruning does not change."""
