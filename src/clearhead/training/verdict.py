@@ -1,4 +1,4 @@
-"""The closing advice of a training: that the model is not usable yet, why, and what to do."""
+"""The closing advice of a training: that the model is not finished or not usable yet, why, and what to do."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ def closing_advice(
 def _not_usable(outcome: Outcome, data: Mapping[str, Any], num_steps: int | None) -> Iterator[str]:
     if outcome.stopped == "interrupted" and num_steps is not None:
         yield (
-            f"The model is not usable yet: the training was interrupted after {outcome.steps:,} of {num_steps:,} "
+            f"The model is not finished: the training was interrupted after {outcome.steps:,} of {num_steps:,} "
             "updates. Resume it."
         )
     bleu = outcome.test_scores.get("bleu")

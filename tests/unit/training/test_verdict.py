@@ -37,7 +37,7 @@ def test_a_low_score_is_explained(stopped: Stopped, data: dict[str, object], rem
 
 def test_an_interrupted_training_has_no_usable_model() -> None:
     assert closing_advice(outcome(None, "interrupted"), MUCH, 2003) == (
-        "The model is not usable yet: the training was interrupted after 101 of 2,003 updates. Resume it.",
+        "The model is not finished: the training was interrupted after 101 of 2,003 updates. Resume it.",
     )
 
 
