@@ -126,6 +126,16 @@ def test_the_plan_alone_is_printed_and_nothing_is_written(tmp_path: Path) -> Non
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.en", "train.es"]
 
 
+def test_the_plan_of_a_config_is_its_size_speed_and_time(tmp_path: Path) -> None:
+    config = "data: {train: [{built_in: copy}], max_pairs: 97}\ntraining: {steps: 7, device: cpu, batch_tokens: 96}\n"
+    (tmp_path / "my.yaml").write_text(config + "model: {d_model: 24, d_ff: 29}\n")
+    done = run("train", "my.yaml", "--plan", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert " million parameters · " in done.stdout
+    assert "\n7 updates of 96 tokens · one epoch takes " in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["my.yaml"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -140,7 +150,8 @@ def test_the_plan_alone_is_printed_and_nothing_is_written(tmp_path: Path) -> Non
         ),
         (("train.en", "train.es", "--resume"), "clearhead: --resume and --seeds are not for text files. "),
         (("my.yaml", "--minutes", "3"), "clearhead: --minutes is for text files (clearhead train train.en train.es). "),
-        (("my.yaml", "--plan"), "clearhead: --plan is for text files (clearhead train train.en train.es). "),
+        (("my.yaml", "--force"), "clearhead: --force is for text files (clearhead train train.en train.es). "),
+        (("my.yaml", "--plan", "--resume"), "clearhead: --plan does not train, so --resume and --seeds do not apply "),
         (
             ("train.en", "train.es", "--set", "training.rte=3"),
             "clearhead: --set: training.rte is not a setting. Did you mean 'rate'?",

@@ -33,7 +33,12 @@ def train(
         typer.Option(min=0.05, help=f"Time for a training from text files, in minutes. \\[default: {_MINUTES:g}]"),
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Print the plan for text files, with its reasons, and do not train.")
+        bool,
+        typer.Option(
+            "--plan",
+            help="Print the plan for text files, with its reasons, or the size, speed and time of a config, and do not "
+            "train.",
+        ),
     ] = False,
     force: Annotated[
         bool,
@@ -83,12 +88,14 @@ def train(
             else:
                 _train_planned(request, run or _run_folder(inputs), as_json)
             return
-        _check_options_of_config(minutes, plan)
+        _check_options_of_config(minutes, force, is_resumed_plan=plan and (resume or seeds is not None))
         if seeds is not None and config is None:
             raise ClearheadError("--seeds needs the config, also to resume: clearhead train CONFIG --resume --seeds N.")
         settings = _read(config, run, changes or [], resume)
         folder = Path(settings.run or "")
-        if seeds is None:
+        if plan:
+            _show_forecast(settings, as_json)
+        elif seeds is None:
             _train(settings, folder, resume, as_json)
         else:
             _train_seeds(settings, folder, seeds, resume, as_json)
@@ -106,12 +113,16 @@ def _check_options_of_text(has_others: bool) -> None:
         )
 
 
-def _check_options_of_config(minutes: float | None, plan: bool) -> None:
-    if minutes is not None or plan:
+def _check_options_of_config(minutes: float | None, force: bool, *, is_resumed_plan: bool) -> None:
+    if minutes is not None:
         raise ClearheadError(
-            f"{'--plan' if plan else '--minutes'} is for text files (clearhead train train.en train.es). A config has "
-            "its own settings: training.steps, training.epochs, training.minutes."
+            "--minutes is for text files (clearhead train train.en train.es). A config has its own settings: "
+            "training.steps, training.epochs, training.minutes."
         )
+    if force:
+        raise ClearheadError("--force is for text files (clearhead train train.en train.es). Remove it.")
+    if is_resumed_plan:
+        raise ClearheadError("--plan does not train, so --resume and --seeds do not apply to it. Remove them.")
 
 
 def _config_of(inputs: list[Path]) -> Path | None:
@@ -164,6 +175,24 @@ def _show_plan(request: "PlanRequest", as_json: bool) -> None:
         _print_json(run_plan.to_data())
     else:
         typer.echo(plan_table(run_plan))
+
+
+def _show_forecast(settings: "RunConfig", as_json: bool) -> None:
+    """Prepare a config in a folder that is removed afterwards, and print what its training would need."""
+    from tempfile import TemporaryDirectory
+
+    from clearhead.model.device import keep_freed_memory
+    from clearhead.training.forecast import make_forecast
+    from clearhead.training.progress import Reporter
+    from clearhead.training.run import RunFolder
+
+    keep_freed_memory()
+    with TemporaryDirectory() as place, RunFolder.create_for_plan(place) as folder, Reporter() as reporter:
+        forecast = make_forecast(settings, folder, reporter)
+    if as_json:
+        _print_json(forecast.to_data())
+    else:
+        typer.echo(str(forecast))
 
 
 def _help(as_json: bool) -> None:

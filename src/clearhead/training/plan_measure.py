@@ -22,7 +22,10 @@ _BATCHES = 12  # that are repeated
 
 @dataclass(frozen=True)
 class Speed:
-    """The measured speed of a model: seconds and target tokens of an update, its parameters and the peak memory."""
+    """The measured speed of a model: seconds and target tokens of an update, its parameters and the peak memory.
+
+    The tokens of a classifier are those of the source.
+    """
 
     seconds_per_update: float
     tokens_per_update: float
@@ -52,16 +55,17 @@ def measure(
     precision = torch.bfloat16 if is_cuda and config.training.precision != "float32" else torch.float32
     updater = Updater(model.to(device).train(), config.training, is_compiled=False, precision=precision)
     number, passed, tokens, count = 0, 0.0, 0, 0
+    has_labels = config.task == "classify"
     for batch in {batch.shape: batch for batch in batches}.values():
         number += 1
-        updater.step([to_batch(batch, device, has_labels=False)], 1e-6, number)
+        updater.step([to_batch(batch, device, has_labels=has_labels)], 1e-6, number)
     while passed < seconds:
         _wait(device)
         start = time.perf_counter()
         for batch in batches if is_cuda else [batches[count % len(batches)]]:
             number += 1
-            updater.step([to_batch(batch, device, has_labels=False)], 1e-6, number)
-            tokens, count = tokens + batch.num_target, count + 1
+            updater.step([to_batch(batch, device, has_labels=has_labels)], 1e-6, number)
+            tokens, count = tokens + (batch.num_source if has_labels else batch.num_target), count + 1
         _wait(device)
         passed += time.perf_counter() - start
     num_parameters = sum(parameter.numel() for parameter in model.parameters())
