@@ -96,7 +96,7 @@ class Forecast:
 
 
 def make_forecast(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Forecast:
-    """Prepare the data of a config in a folder, as its training would, and measure some updates without torch.compile."""
+    """Prepare the data of a config in a folder, and measure some updates, without torch.compile."""
     device = choose_device(config.training.device)
     prepared = prepare(config, folder, reporter)
     stream = open_stream(prepared.config, prepared, reporter)

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from clearhead.training import forecast as module
+from clearhead.training.config import check_run_config
 from clearhead.training.forecast import Forecast, make_forecast
 from clearhead.training.plan_measure import Speed
 from clearhead.training.progress import Reporter
@@ -53,7 +54,14 @@ def test_a_classifier_is_measured_too(tmp_path: Path, monkeypatch: pytest.Monkey
     for name, lines in (("text", [f"a b {index % 7}" for index in range(60)]), ("labels", ["yes", "no"] * 30)):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
     corpus = {"source": str(tmp_path / "text"), "target": str(tmp_path / "labels")}
-    config = settings_of(task="classify", data={"train": [corpus], "valid": None})
+    settings = {
+        "task": "classify",
+        "data": {"train": [corpus]},
+        "model": {"d_model": 24, "d_ff": 29, "num_heads": 2, "encoder_blocks": 1},
+        "training": {"steps": 3, "device": "cpu"},
+    }
+    config, mistakes = check_run_config(settings)
+    assert config is not None, mistakes
     with RunFolder.create_for_plan(tmp_path / "run") as folder:
         forecast = make_forecast(config, folder, Reporter(console=Console(file=StringIO())))
     assert " source tokens/s on the CPU\n" in str(forecast)
