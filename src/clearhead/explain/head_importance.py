@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clearhead.errors import DataError
-from clearhead.explain.token_pairs import TokenPair, batch_of, batches_of
+from clearhead.explain.token_pairs import TokenPair, batch_of, batch_tokens, batches_of
 from clearhead.model import Batch, SequenceModel
 from clearhead.model.gates import NO_GATES, Gates, HeadGates
 from clearhead.model.heads import AttentionHead, attention_places, every_head
@@ -44,7 +44,7 @@ def head_importance(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[At
     num_heads = {where: model.config.num_heads_at(where) for where in attention_places(model.config)}
     totals = {where: torch.zeros(count, dtype=torch.float64) for where, count in num_heads.items() if count}
     with evaluation_mode(model), torch.enable_grad():
-        for indices in batches_of(pairs):
+        for indices in batches_of(pairs, batch_tokens(model)):
             batch = batch_of([pairs[index] for index in indices], model.config, model.device)
             gates = {
                 where: torch.ones(len(indices), num_heads[where], device=model.device, requires_grad=True)
@@ -86,7 +86,7 @@ def _losses_by_head(
     }
     totals, num_tokens = np.zeros((len(choices), len(pairs))), np.zeros(len(pairs))
     with evaluation_mode(model), torch.inference_mode():
-        for indices in batches_of(pairs):
+        for indices in batches_of(pairs, batch_tokens(model)):
             batch = batch_of([pairs[index] for index in indices], model.config, model.device)
             num_tokens[indices] = _num_tokens(model, batch).cpu().numpy()
             memory = _memory(model, batch)

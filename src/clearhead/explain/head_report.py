@@ -18,7 +18,7 @@ from clearhead.explain.head_importance import SentenceLosses, head_importance, l
 from clearhead.explain.head_statistics import AttentionSummary, HeadStatistics, measure_attention
 from clearhead.explain.token_pairs import TokenPair, encode_pairs
 from clearhead.model import SequenceModel
-from clearhead.model.gates import closed_gates
+from clearhead.model.gates import Gates, open_gates
 from clearhead.model.heads import AttentionHead
 from clearhead.text.tokeniser import Vocabularies, split_tag
 
@@ -207,8 +207,8 @@ def with_bleu(
     base = compute_counts("bleu", plain_outputs, references)
     comparisons = []
     for row in report.rows:
-        gates = closed_gates(translator.model.config, translator.model.device, without=[row.head])
-        outputs = [translation.text for translation in translator.gated(gates).translate(sources, search)]
+        gated = translator.gated(_gates_without(row.head, translator))
+        outputs = [translation.text for translation in gated.translate(sources, search)]
         counts = compute_counts("bleu", outputs, references)
         names = ("unchanged", f"without {row.head}")
         comparisons.append(compare(names, base, counts, "randomisation", resampling))
@@ -218,3 +218,10 @@ def with_bleu(
         for row, comparison, p_value in zip(report.rows, comparisons, p_values, strict=True)
     )
     return replace(report, rows=rows, bleu=base.corpus_score)
+
+
+def _gates_without(head: AttentionHead, translator: Translator) -> Gates:
+    """Return gates at every place, so that one recorded step of a GPU serves all heads; all but one are open."""
+    gates = open_gates(translator.model.config, translator.model.device)
+    gates.outputs[head.where][head.number] = 0.0
+    return gates

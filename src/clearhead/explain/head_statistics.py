@@ -16,7 +16,7 @@ from torch import Tensor
 
 from clearhead.errors import DataError
 from clearhead.explain.attention_reader import AttentionReader
-from clearhead.explain.token_pairs import TokenPair, batch_of, batches_of
+from clearhead.explain.token_pairs import TokenPair, batch_of, batch_tokens, batches_of
 from clearhead.model import Batch, SequenceModel
 from clearhead.model.heads import AttentionHead, every_head
 from clearhead.model.modes import evaluation_mode
@@ -72,7 +72,7 @@ def measure_attention(model: SequenceModel, pairs: Sequence[TokenPair]) -> Atten
         head: [np.empty(0, dtype=np.int64)] * len(pairs) for head in heads if "cross" in head.kind
     }
     with evaluation_mode(model), torch.inference_mode():
-        for indices in batches_of(pairs):
+        for indices in batches_of(pairs, batch_tokens(model)):
             batch = batch_of([pairs[index] for index in indices], model.config, model.device)
             _read_batch(model, batch, totals, {head: (rows, indices) for head, rows in peaks.items()})
     if not any(total.num_queries for total in totals.values()):

@@ -10,7 +10,8 @@ from clearhead.model import Batch, ModelConfig, SequenceModel
 from clearhead.model.batch import padded
 from clearhead.text.tokeniser import Vocabularies
 
-BATCH_TOKENS = 2048  # of the longer side, padding included; with every head traced, larger batches are not faster
+_BATCH_TOKENS = {"cpu": 2048, "cuda": 16384}  # of the longer side, padding included; more are not faster
+_MAX_LOGITS = 2**28  # numbers in one batch of logits: 1 GiB in float32
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,20 @@ def encode_pairs(model: SequenceModel, vocabularies: Vocabularies, texts: Sequen
     return pairs
 
 
-def batches_of(pairs: Sequence[TokenPair], batch_tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:
+def batch_tokens(model: SequenceModel) -> int:
+    """Return the number of tokens in a batch for the device and the vocabulary of a model."""
+    most = _BATCH_TOKENS.get(model.device.type, _BATCH_TOKENS["cpu"])
+    return max(1, min(most, _MAX_LOGITS // model.config.target_size))
+
+
+def batches_of(pairs: Sequence[TokenPair], max_tokens: int) -> Iterator[list[int]]:
     """Yield the indices of pairs in batches of similar lengths, longest first."""
     indices: list[int] = []
     longest = 0
     lengths = [max(len(pair.source), len(pair.target)) for pair in pairs]
     for index in sorted(range(len(pairs)), key=lambda index: -lengths[index]):
         longest = max(longest, lengths[index])
-        if indices and longest * (len(indices) + 1) > batch_tokens:
+        if indices and longest * (len(indices) + 1) > max_tokens:
             yield indices
             indices, longest = [], lengths[index]
         indices.append(index)

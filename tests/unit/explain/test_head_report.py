@@ -128,6 +128,17 @@ def test_the_change_of_bleu_is_that_of_the_model_without_the_rows(
     assert min(changes) < -10, "no head changes a translation"
 
 
+def test_all_heads_have_gates_at_the_same_places_so_that_one_recorded_step_serves_them(
+    model: Transformer, report: HeadReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator, gates = translator_of(model), []
+    gated = translator.gated
+    monkeypatch.setattr(Translator, "gated", lambda self, own: gates.append(own) or gated(own))
+    with_bleu(report, translator, TEXTS, SearchSettings(), FEW)
+    assert len(gates) == len(report.rows)
+    assert all(gates[0].is_like(own) for own in gates)
+
+
 def test_the_data_are_json_and_name_their_signatures(report: HeadReport) -> None:
     data = json.loads(json.dumps(report.to_dict()))
     assert [row["head"] for row in data["heads"]] == [str(head) for head in every_head(random_model(36).config)]

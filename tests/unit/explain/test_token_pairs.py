@@ -1,10 +1,13 @@
 """Pairs of sentences as ids: with their end tokens, in batches by length, or refused with the line."""
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 import torch
 
 from clearhead.errors import DataError
-from clearhead.explain.token_pairs import TokenPair, batch_of, batches_of, encode_pairs
+from clearhead.explain.token_pairs import TokenPair, batch_of, batch_tokens, batches_of, encode_pairs
 from tests.parity.models import make_model
 from tests.unit.decoding.toys import Both, random_model
 
@@ -36,6 +39,18 @@ def test_batches_have_similar_lengths_and_every_pair_once() -> None:
     batches = list(batches_of(pairs, 22))
     assert batches == [[3, 1], [5, 2, 0, 4]]
     assert list(batches_of(pairs, 1)) == [[3], [1], [5], [2], [0], [4]]
+
+
+def test_a_gpu_gets_larger_batches_unless_the_vocabulary_is_large() -> None:
+    model = random_model()
+    assert batch_tokens(model) == 2048
+    sizes = {"cuda": torch.device("cuda"), "meta": torch.device("meta")}
+    seen = {
+        (name, size): batch_tokens(cast(Any, SimpleNamespace(device=device, config=SimpleNamespace(target_size=size))))
+        for name, device in sizes.items()
+        for size in (10_000, 65_536)
+    }
+    assert seen == {("cuda", 10_000): 16384, ("cuda", 65_536): 4096, ("meta", 10_000): 2048, ("meta", 65_536): 2048}
 
 
 def test_a_batch_is_padded_and_has_the_sides_of_the_model() -> None:
