@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clearhead.errors import DataError
-from clearhead.explain.token_pairs import TokenPair, batch_of, batch_tokens, batches_of
+from clearhead.explain.token_pairs import Advance, TokenPair, batch_of, batch_tokens, batches_of, no_progress
 from clearhead.model import Batch, SequenceModel
 from clearhead.model.gates import NO_GATES, Gates, HeadGates
 from clearhead.model.heads import AttentionHead, attention_places, every_head
@@ -35,7 +35,9 @@ class SentenceLosses:
         return float(self.totals.sum() / self.num_tokens.sum())
 
 
-def head_importance(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[AttentionHead, float]:
+def head_importance(
+    model: SequenceModel, pairs: Sequence[TokenPair], advance: Advance = no_progress
+) -> dict[AttentionHead, float]:
     """Return mean |∂loss/∂gate| of every head over the sentences (Michel et al., 2019); the gates are 1.
 
     The loss is that of one sentence, per token. Every sentence has its own gates, so that one backward pass gives the
@@ -44,7 +46,10 @@ def head_importance(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[At
     num_heads = {where: model.config.num_heads_at(where) for where in attention_places(model.config)}
     totals = {where: torch.zeros(count, dtype=torch.float64) for where, count in num_heads.items() if count}
     with evaluation_mode(model), torch.enable_grad():
+        num_done = 0
         for indices in batches_of(pairs, batch_tokens(model)):
+            advance(num_done, len(pairs))
+            num_done += len(indices)
             batch = batch_of([pairs[index] for index in indices], model.config, model.device)
             gates = {
                 where: torch.ones(len(indices), num_heads[where], device=model.device, requires_grad=True)
@@ -57,14 +62,18 @@ def head_importance(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[At
     return {head: float(totals[head.where][head.number]) / len(pairs) for head in every_head(model.config)}
 
 
-def losses_without(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[AttentionHead | None, SentenceLosses]:
+def losses_without(
+    model: SequenceModel, pairs: Sequence[TokenPair], advance: Advance = no_progress
+) -> dict[AttentionHead | None, SentenceLosses]:
     """Return the losses of the sentences without each head, and those of the unchanged model under None."""
-    return _losses_by_head(model, pairs, _without)
+    return _losses_by_head(model, pairs, _without, advance)
 
 
-def losses_alone(model: SequenceModel, pairs: Sequence[TokenPair]) -> dict[AttentionHead | None, SentenceLosses]:
+def losses_alone(
+    model: SequenceModel, pairs: Sequence[TokenPair], advance: Advance = no_progress
+) -> dict[AttentionHead | None, SentenceLosses]:
     """Return the losses of the sentences if each head is the only one of its attention layer; None: unchanged."""
-    return _losses_by_head(model, pairs, lambda head, num_heads: 1.0 - _without(head, num_heads))
+    return _losses_by_head(model, pairs, lambda head, num_heads: 1.0 - _without(head, num_heads), advance)
 
 
 def _without(head: AttentionHead, num_heads: int) -> Tensor:
@@ -75,7 +84,10 @@ def _without(head: AttentionHead, num_heads: int) -> Tensor:
 
 
 def _losses_by_head(
-    model: SequenceModel, pairs: Sequence[TokenPair], layer_gates: Callable[[AttentionHead, int], Tensor]
+    model: SequenceModel,
+    pairs: Sequence[TokenPair],
+    layer_gates: Callable[[AttentionHead, int], Tensor],
+    advance: Advance,
 ) -> dict[AttentionHead | None, SentenceLosses]:
     choices: list[AttentionHead | None] = [None, *every_head(model.config)]
     gates: Mapping[AttentionHead | None, HeadGates] = {
@@ -85,12 +97,14 @@ def _losses_by_head(
         for head in choices
     }
     totals, num_tokens = np.zeros((len(choices), len(pairs))), np.zeros(len(pairs))
+    batches = list(batches_of(pairs, batch_tokens(model)))
     with evaluation_mode(model), torch.inference_mode():
-        for indices in batches_of(pairs, batch_tokens(model)):
+        for number, indices in enumerate(batches):
             batch = batch_of([pairs[index] for index in indices], model.config, model.device)
             num_tokens[indices] = _num_tokens(model, batch).cpu().numpy()
             memory = _memory(model, batch)
             for row, head in enumerate(choices):
+                advance(number * len(choices) + row, len(batches) * len(choices))
                 is_in_encoder = head is not None and head.kind.startswith("encoder")
                 losses = _losses(model, batch, gates[head], None if is_in_encoder else memory)
                 totals[row, indices] = losses.cpu().numpy()

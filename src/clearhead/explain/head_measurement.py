@@ -12,7 +12,7 @@ from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.evaluation.alignment import GoldLinks
 from clearhead.evaluation.significance import Resampling
-from clearhead.explain.head_report import HeadReport, measure_heads, with_bleu
+from clearhead.explain.head_report import HeadReport, Progress, hidden_progress, measure_heads, with_bleu
 from clearhead.explain.head_selection import checked_gold_links, counted_links, read_texts
 from clearhead.files.input import whole_input
 from clearhead.formats.model_folder import find_model
@@ -38,6 +38,7 @@ def report_heads(
     *,
     device: DeviceName = "auto",
     precision: Precision = "float32",
+    progress: Progress = hidden_progress,
 ) -> HeadReport:
     """Report on every head of a model: `files` are sentences and their translations, or one text for a language model.
 
@@ -52,7 +53,7 @@ def report_heads(
     if scorer.has_source and language in scorer.vocabularies.source.tags:
         assert language is not None
         texts = [(_tagged(source, language), target) for source, target in texts]
-    report = measure_heads(scorer.model, scorer.vocabularies, texts, links, request.resampling)
+    report = measure_heads(scorer.model, scorer.vocabularies, texts, links, request.resampling, progress)
     if links is not None:
         kind = "counted" if request.gold_links is None else "gold"
         signature = f"nrefs:1|sentences:{len(texts)}|links:{kind}|teacher-forced:yes"
@@ -60,7 +61,7 @@ def report_heads(
     if not request.has_bleu:
         return report
     translator = Translator(scorer.vocabularies, TorchEngine(scorer.model))
-    return with_bleu(report, translator, texts, request.search, request.resampling)
+    return with_bleu(report, translator, texts, request.search, request.resampling, progress)
 
 
 def _read(scorer: Scorer, files: Sequence[str]) -> list[tuple[str, str]]:

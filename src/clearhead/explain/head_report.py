@@ -1,7 +1,8 @@
 """A report on every attention head of a model: what it looks at, and what it is worth on a test set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,11 @@ from clearhead.model.heads import AttentionHead
 from clearhead.text.tokeniser import Vocabularies, split_tag
 
 Texts = Sequence[tuple[str, str]]
+Progress = Callable[[str, int, int], None]  # receives the measurement, how much of it is done, and the total
+
+
+def hidden_progress(measurement: str, num_done: int, total: int) -> None:
+    """Show nothing."""
 
 
 @dataclass(frozen=True)
@@ -111,15 +117,17 @@ def measure_heads(
     texts: Texts,
     gold_links: Sequence[GoldLinks] | None = None,
     resampling: Resampling = Resampling(),
+    progress: Progress = hidden_progress,
 ) -> HeadReport:
     """Measure every head of a model on sentences and their translations, or on the texts of a language model.
 
     With links between the words of the texts, the alignments of cross-attention heads are rated too.
     """
     pairs = encode_pairs(model, vocabularies, texts)
-    summary = measure_attention(model, pairs)
-    importance = head_importance(model, pairs)
-    without, alone = losses_without(model, pairs), losses_alone(model, pairs)
+    summary = measure_attention(model, pairs, partial(progress, "attention"))
+    importance = head_importance(model, pairs, partial(progress, "importance"))
+    without = losses_without(model, pairs, partial(progress, "loss without each head"))
+    alone = losses_alone(model, pairs, partial(progress, "loss of each head alone"))
     base = without[None]
     heads = [row.head for row in summary.statistics]
     differences = np.array([without[head].totals - base.totals for head in heads])
@@ -200,13 +208,17 @@ def with_bleu(
     texts: Texts,
     search: SearchSettings = SearchSettings(),
     resampling: Resampling = Resampling(),
+    progress: Progress = hidden_progress,
 ) -> HeadReport:
     """Return the report with the change of BLEU if a head is removed: the texts are translated without each head."""
     sources, references = [source for source, _ in texts], [[target for _, target in texts]]
+    total = len(report.rows) + 1
+    progress("BLEU without each head", 0, total)
     plain_outputs = [translation.text for translation in translator.translate(sources, search)]
     base = compute_counts("bleu", plain_outputs, references)
     comparisons = []
-    for row in report.rows:
+    for number, row in enumerate(report.rows, 1):
+        progress("BLEU without each head", number, total)
         gated = translator.gated(_gates_without(row.head, translator))
         outputs = [translation.text for translation in gated.translate(sources, search)]
         counts = compute_counts("bleu", outputs, references)

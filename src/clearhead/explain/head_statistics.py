@@ -16,7 +16,7 @@ from torch import Tensor
 
 from clearhead.errors import DataError
 from clearhead.explain.attention_reader import AttentionReader
-from clearhead.explain.token_pairs import TokenPair, batch_of, batch_tokens, batches_of
+from clearhead.explain.token_pairs import Advance, TokenPair, batch_of, batch_tokens, batches_of, no_progress
 from clearhead.model import Batch, SequenceModel
 from clearhead.model.heads import AttentionHead, every_head
 from clearhead.model.modes import evaluation_mode
@@ -64,7 +64,9 @@ class AttentionSummary:
     peaks: Mapping[AttentionHead, Sequence[NDArray[np.int64]]]
 
 
-def measure_attention(model: SequenceModel, pairs: Sequence[TokenPair]) -> AttentionSummary:
+def measure_attention(
+    model: SequenceModel, pairs: Sequence[TokenPair], advance: Advance = no_progress
+) -> AttentionSummary:
     """Measure what the heads of a model look at when it reads pairs; in batches, without a complete trace."""
     heads = every_head(model.config)
     totals = {head: _Totals() for head in heads}
@@ -72,9 +74,12 @@ def measure_attention(model: SequenceModel, pairs: Sequence[TokenPair]) -> Atten
         head: [np.empty(0, dtype=np.int64)] * len(pairs) for head in heads if "cross" in head.kind
     }
     with evaluation_mode(model), torch.inference_mode():
+        num_done = 0
         for indices in batches_of(pairs, batch_tokens(model)):
+            advance(num_done, len(pairs))
             batch = batch_of([pairs[index] for index in indices], model.config, model.device)
             _read_batch(model, batch, totals, {head: (rows, indices) for head, rows in peaks.items()})
+            num_done += len(indices)
     if not any(total.num_queries for total in totals.values()):
         raise DataError("no sentence has two tokens, so that attention has nothing to choose. Give longer sentences.")
     return AttentionSummary(tuple(total.statistics(head) for head, total in totals.items()), peaks)

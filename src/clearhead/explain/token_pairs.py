@@ -1,6 +1,6 @@
 """Sentences and their translations as token ids, in batches, for measurements of a model on a text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -9,6 +9,8 @@ from clearhead.errors import DataError
 from clearhead.model import Batch, ModelConfig, SequenceModel
 from clearhead.model.batch import padded
 from clearhead.text.tokeniser import Vocabularies
+
+Advance = Callable[[int, int], None]  # receives how much of a measurement is done, and the total
 
 _BATCH_TOKENS = {"cpu": 2048, "cuda": 16384}  # of the longer side, padding included; more are not faster
 _MAX_LOGITS = 2**28  # numbers in one batch of logits: 1 GiB in float32
@@ -77,3 +79,7 @@ def batch_of(pairs: Sequence[TokenPair], config: ModelConfig, device: torch.devi
     elif all(pair.label is not None for pair in pairs):
         labels = torch.tensor([pair.label for pair in pairs], device=device)
     return Batch(source, target, labels)
+
+
+def no_progress(num_done: int, total: int) -> None:
+    """Show nothing."""
