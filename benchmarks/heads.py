@@ -40,7 +40,9 @@ def print_machine(options: argparse.Namespace, report: HeadReport) -> None:
     is_gpu = options.device == "cuda" or (options.device == "auto" and torch.cuda.is_available())
     threads = f"{torch.get_num_threads()} threads of {os.cpu_count()} cores"
     machine = torch.cuda.get_device_name() if is_gpu else f"{platform.machine()}, {threads}"
-    versions = f"Python {platform.python_version()}, torch {torch.__version__}, sacrebleu {metadata.version('sacrebleu')}"
+    versions = (
+        f"Python {platform.python_version()}, torch {torch.__version__}, sacrebleu {metadata.version('sacrebleu')}"
+    )
     config = load_config(find_model(options.model))
     print(f"{machine}; {versions}; commit {commit.strip()}")
     print(
