@@ -3,15 +3,18 @@
 import csv
 import io
 import json
+import signal
 from pathlib import Path
 
 import pytest
 
+from clearhead.cli.progress_bar import progress_bar
 from clearhead.explain.head_measurement import HeadRequest, report_heads
 from clearhead.formats import save_checkpoint
 from clearhead.text.config import TextConfig
 from clearhead.text.train import train_vocabularies
 from tests.command import run
+from tests.integration.test_translate_progress import Terminal
 from tests.small_run import TEXTS, make_run
 from tests.unit.decoding.test_scoring import LINES, make_model
 
@@ -26,6 +29,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "text").write_text("\n".join(LINES) + "\n")
     for side, name in enumerate(("source", "target")):
         (root / name).write_text("".join(f"{pair[side]}\n" for pair in TEXTS), encoding="utf-8")
+    (root / "exported").mkdir()
+    (root / "exported" / "model.bin").write_bytes(b"CT2")
     (root / "short").write_text("abc\n")
     (root / "empty").write_text("")
     (root / "gold").write_text("0-0 1-1\n0-0\n0-0 1p1\n0-0\n0-0\n0-0\n")
@@ -85,6 +90,48 @@ def test_a_language_model_has_only_self_attention(folder: Path) -> None:
     assert all(row["end_share"] is None and row["alignment_error"] is None for row in rows)
 
 
+def test_the_built_in_model_is_the_default_and_takes_a_direction(folder: Path) -> None:
+    (folder / "built.en").write_text("Good morning.\n")
+    (folder / "built.hi").write_text("सुप्रभात।\n")
+    done = run("heads", "built.en", "built.hi", "--to", "hi", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert len(data["heads"]) == 60
+    other = run("heads", "-m", "tatoeba", "built.en", "built.hi", "--json", cwd=folder)
+    assert json.loads(other.stdout)["loss"]["value"] > 1.5 * data["loss"]["value"], "the default direction is en-es"
+
+
+HEADS = "import sys; sys.argv[0] = 'clearhead'; from clearhead.cli.main import main; main()"
+
+
+def test_a_terminal_shows_progress_and_is_restored(folder: Path) -> None:
+    arguments = ["heads", "-m", str(folder / "run"), str(folder / "source"), str(folder / "target")]
+    terminal = Terminal(arguments, code=HEADS)
+    assert terminal.close() == 0
+    content = terminal.content.decode()
+    assert "loss of each head alone: " in content
+    assert " of 11" in content
+    assert terminal.lines == []
+    assert not terminal.screen.cursor.hidden
+
+
+def test_an_interruption_restores_the_terminal_and_shows_no_traceback(folder: Path) -> None:
+    (folder / "many").write_text("Where is the station?\n" * 500)
+    (folder / "many2").write_text("¿Dónde está la estación?\n" * 500)
+    terminal = Terminal(["heads", str(folder / "many"), str(folder / "many2")], code=HEADS)
+    terminal.read(until=lambda: any("attention: " in line or "importance: " in line for line in terminal.lines))
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.close() == 130
+    assert "Traceback" not in terminal.content.decode()
+    assert not terminal.screen.cursor.hidden
+
+
+def test_no_bar_is_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_bar() as show:
+        show("attention", 1, 2)
+    assert capsys.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -94,7 +141,11 @@ def test_a_language_model_has_only_self_attention(folder: Path) -> None:
         (("-m", "run", "source", "short"), "source has 6 lines, but short has 1."),
         (("-m", "run", "empty", "empty2"), "empty is empty. Give at least one sentence."),
         (("-m", "run", "-", "-"), "standard input can only be read once. Give a file for one of them."),
-        (("source", "target"), "no model was given. Name a run folder, a checkpoint or an OPUS-MT folder with --model."),
+        (("-m", "run", "--to", "de", "source", "target"), "'de' is not a target language of this model."),
+        (("-m", "run", "--from", "en", "source", "target"), "--from chooses a built-in model, but run is a model of yours"),
+        (("--from", "fr", "source", "target"), "no built-in model translates from 'fr'. There is: en → es, hi, bn; es → en."),
+        (("-m", "exported", "source", "target"),
+         "exported is a model exported to CTranslate2, whose steps are fused away. Open the run or the checkpoint"),
         (("-m", "run", "source", "target", "--gold-links", "short"), "'abc' is not a gold link."),
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.model_option import Device, ModelOption, chosen_model
+from clearhead.cli.model_option import Device, ModelOption, translation_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.errors import ClearheadError, ConfigError, not_installed
 
@@ -42,6 +42,19 @@ class MeasureOptions:
     beam: Annotated[int, typer.Option(min=1, max=4096, help="Beam size for --bleu; 1 is greedy search.")] = 1
 
 
+@dataclass(frozen=True)
+class DirectionOptions:
+    """The direction of a built-in model, or the target language of a model with several."""
+
+    source_language: Annotated[
+        str | None, typer.Option("--from", help="Source language, to choose a built-in model. \\[default: en]")
+    ] = None
+    language: Annotated[
+        str | None,
+        typer.Option("--to", help="Target language: of a built-in model, or for a model with several. \\[default: es]"),
+    ] = None
+
+
 @with_option_groups
 def heads(
     files: Annotated[
@@ -52,6 +65,7 @@ def heads(
     ],
     model: ModelOption = None,
     *,
+    direction: DirectionOptions,
     measure: MeasureOptions,
     device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto,
     form: Annotated[HeadForm, typer.Option("--format", help="The output format.")] = HeadForm.terminal,
@@ -61,17 +75,17 @@ def heads(
 ) -> None:
     """Measure every attention head of a model: what it looks at, its importance, and the loss without it."""
     try:
-        from clearhead.cli.evaluation_output import waiting
+        from clearhead.cli.progress_bar import progress_bar
         from clearhead.decoding.search.settings import SearchSettings
         from clearhead.explain.head_measurement import HeadRequest, report_heads
 
-        folder = chosen_model(model, files)
+        chosen = translation_model(model, files, direction.source_language, direction.language)
         if files.count("-") > 1:
             raise ConfigError("standard input can only be read once. Give a file for one of them.")
         search = SearchSettings(beam=measure.beam)
-        request = HeadRequest(measure.gold_links, measure.lines, measure.bleu, search)
-        with waiting():
-            report = report_heads(folder, files, request, device=device.value)
+        request = HeadRequest(measure.gold_links, measure.lines, measure.bleu, search, chosen.language)
+        with progress_bar() as progress:
+            report = report_heads(chosen.path, files, request, device=device.value, progress=progress)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
             raise ClearheadError(not_installed("heads", missing.name, "translate")) from None

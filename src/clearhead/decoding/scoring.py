@@ -14,7 +14,7 @@ from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.files.input import input_lines
-from clearhead.formats.model_folder import find_model, load_vocabularies
+from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.model import SequenceModel
 from clearhead.model.batch import padded
 from clearhead.model.modes import evaluation_mode
@@ -168,7 +168,11 @@ class Scorer:
 
 
 def open_scorer(
-    path: str | Path, *, device: DeviceName = "auto", precision: Precision = "auto", too_long: TooLong = "refuse"
+    path: str | Path | ModelFolder,
+    *,
+    device: DeviceName = "auto",
+    precision: Precision = "auto",
+    too_long: TooLong = "refuse",
 ) -> Scorer:
     """Load a translation or language model from a run folder, a checkpoint or an OPUS-MT folder."""
     folder = find_model(path)

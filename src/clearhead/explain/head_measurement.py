@@ -14,8 +14,9 @@ from clearhead.evaluation.alignment import GoldLinks
 from clearhead.evaluation.significance import Resampling
 from clearhead.explain.head_report import HeadReport, Progress, hidden_progress, measure_heads, with_bleu
 from clearhead.explain.head_selection import checked_gold_links, counted_links, read_texts
+from clearhead.explain.opening import refuse_exported
 from clearhead.files.input import whole_input
-from clearhead.formats.model_folder import find_model
+from clearhead.formats.model_folder import ModelFolder, find_model
 from clearhead.text.special import language_tag
 from clearhead.text.tokeniser import split_tag
 
@@ -28,11 +29,12 @@ class HeadRequest:
     num_lines: int | None = None
     has_bleu: bool = False
     search: SearchSettings = SearchSettings()
+    language: str | None = None  # the target language, for a model with several
     resampling: Resampling = Resampling()
 
 
 def report_heads(
-    path: str | Path,
+    path: str | Path | ModelFolder,
     files: Sequence[str],
     request: HeadRequest = HeadRequest(),
     *,
@@ -44,15 +46,13 @@ def report_heads(
 
     Without gold links, the alignments of cross-attention are rated against links counted in the texts.
     """
+    refuse_exported(path)
     scorer = open_scorer(path, device=device, precision=precision)
     texts = _read(scorer, files)[: request.num_lines]
     if not texts:
         raise DataError(f"{printable(files[-1])} is empty. Give at least one sentence.")
     links = _links(scorer, texts, request)
-    language = find_model(path).language
-    if scorer.has_source and language in scorer.vocabularies.source.tags:
-        assert language is not None
-        texts = [(_tagged(source, language), target) for source, target in texts]
+    texts = _with_language(scorer, texts, request.language, find_model(path).language)
     report = measure_heads(scorer.model, scorer.vocabularies, texts, links, request.resampling, progress)
     if links is not None:
         kind = "counted" if request.gold_links is None else "gold"
@@ -89,6 +89,22 @@ def _links(scorer: Scorer, texts: Sequence[tuple[str, str]], request: HeadReques
         return checked_gold_links(request.gold_links, plain_texts)
     links = counted_links(plain_texts)
     return links if any(line.sure for line in links) else None
+
+
+def _with_language(
+    scorer: Scorer, texts: Sequence[tuple[str, str]], language: str | None, own_language: str | None
+) -> list[tuple[str, str]]:
+    """Return the texts with the tag of a given target language, or else of the language of a built-in model."""
+    tags = scorer.vocabularies.source.tags if scorer.has_source else ()
+    if language is not None and language not in tags:
+        allowed = f"It translates to {', '.join(sorted(tags))}." if tags else "It has one target language: remove it."
+        raise ConfigError(
+            f"'{printable(language)}' is not a target language of this model. {allowed}", options=("language",)
+        )
+    chosen = own_language if language is None else language
+    if chosen is None or chosen not in tags:
+        return list(texts)
+    return [(_tagged(source, chosen), target) for source, target in texts]
 
 
 def _tagged(source: str, language: str) -> str:

@@ -28,17 +28,22 @@ class LoadedModel:
 
 def open_model(path: str | Path | ModelFolder) -> Translator | LoadedModel:
     """Load a run, a checkpoint, an OPUS-MT folder or a built-in model, of any shape, with PyTorch."""
+    refuse_exported(path)
+    folder = find_model(path)
+    if load_config(folder).shape == "encoder-decoder":
+        return Translator.load(folder, engine="torch")
+    vocabularies = load_vocabularies(folder)
+    return LoadedModel(load_model(folder).eval(), vocabularies, folder.vocabularies.absolute().name)
+
+
+def refuse_exported(path: str | Path | ModelFolder) -> None:
+    """Raise ConfigError for a model that was exported to CTranslate2: it has neither a trace nor gates."""
     if isinstance(path, str | Path) and (Path(path) / _EXPORTED).is_file():
         raise ConfigError(
             f"{printable(str(path))} is a model exported to CTranslate2, whose steps are fused away. "
             "Open the run or the checkpoint that it was exported from.",
             options=("model",),
         )
-    folder = find_model(path)
-    if load_config(folder).shape == "encoder-decoder":
-        return Translator.load(folder, engine="torch")
-    vocabularies = load_vocabularies(folder)
-    return LoadedModel(load_model(folder).eval(), vocabularies, folder.vocabularies.absolute().name)
 
 
 def model_name(translator: Translator) -> str:
