@@ -68,11 +68,12 @@ def test_the_mark_of_the_curves_moves_with_the_slider(cinema: Cinema) -> None:
 
 def test_the_map_shows_the_weights_of_the_frames(cinema: Cinema) -> None:
     page = cinema.film()
-    # layer 2 of 3, where a token is the input: the weight of the diagonal is (1 + 2 + 1) / 8
+    # layer 3 of 3, where a token is the input: the weight of the diagonal is (1 + 2 + 2) / 8
+    assert cells(page)[0] == "0.63"
+    page.locator("#layer").select_option("1")
     rows = [cells(page)[4 * row : 4 * row + 4] for row in range(3)]
     assert rows == [["0.50" if j == i else "0.17" for j in range(4)] for i in range(3)]
     page.locator("#layer").select_option("2")
-    assert cells(page)[0] == "0.63"
     page.locator("#rows").select_option("0")
     assert len(cells(page)) == 16, "the end token is predicted too"
     assert cells(page)[4] == "0.63", "a row later"
@@ -85,7 +86,7 @@ def test_the_arrow_keys_move_between_the_cells(cinema: Cinema) -> None:
     page.locator("#map td[tabindex='0']").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    assert page.locator("#cell").text_content() == "▁gato attends to ▁red: 0.500"
+    assert page.locator("#cell").text_content() == "▁gato attends to ▁red: 0.625"
     assert page.evaluate("document.activeElement.dataset.at") == "1,1"
 
 

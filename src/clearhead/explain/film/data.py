@@ -2,7 +2,8 @@
 
 import base64
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,15 +13,37 @@ from clearhead.training.film_file import FilmSentence, Half
 MAX_BYTES = 6_000_000  # of attention in a page; with more, only one layer is shown
 
 
+class View(NamedTuple):
+    """A layer, and which of its rows stands for a token: the one that has it as input, or the one that predicts it."""
+
+    layer: int
+    is_input: bool
+
+
 def shown_layers(film: RunFilm) -> list[int]:
-    """Return the layers whose attention fits in the page: all, or the one that alignments are read from by default."""
+    """Return the layers whose attention fits in the page: all, or the one of the first view."""
     size = sum(sentence.attention.nbytes for frame in film.frames for sentence in frame.sentences)
-    return list(range(film.num_layers)) if size <= MAX_BYTES else [usual_layer(film)]
+    return list(range(film.num_layers)) if size <= MAX_BYTES else [first_view(film).layer]
 
 
-def usual_layer(film: RunFilm) -> int:
-    """Return the layer that alignments are read from by default: the second-to-last, as in `Head.usual`."""
-    return max(0, film.num_layers - 2)
+def first_view(film: RunFilm) -> View:
+    """Return the view whose weights are nearest to the diagonal in the last frame, where alignments are clearest.
+
+    Which rows show the alignment depends on the model and on the layer, so no fixed choice fits all.
+    """
+    views = [View(layer, is_input) for layer in range(film.num_layers) for is_input in (False, True)]
+    return min(views, key=lambda view: _distance(film.frames[-1].sentences, view))
+
+
+def _distance(sentences: Sequence[FilmSentence], view: View) -> float:
+    """Return the mean distance of the weights from the diagonal, as a share of the sentence."""
+    distances = [0.0]
+    for sentence in sentences:
+        rows = sentence.attention[view.layer].astype(np.float64)[int(view.is_input) :]
+        if len(rows) > 1 and rows.shape[1] > 1:
+            targets, sources = np.linspace(0.0, 1.0, len(rows))[:, None], np.linspace(0.0, 1.0, rows.shape[1])
+            distances.append(float((rows * abs(targets - sources)).sum(axis=1).mean()))
+    return sum(distances) / len(distances)
 
 
 def page_data(film: RunFilm) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from clearhead.explain.curve_style import round_ticks, tick_label
 from clearhead.explain.curves import LABELS, CurvePoint
-from clearhead.explain.film.data import page_data, shown_layers, usual_layer
+from clearhead.explain.film.data import first_view, page_data, shown_layers
 from clearhead.explain.film.scenes import RunFilm
 from clearhead.worksheet.render.page import document, escape, minified, package_file
 
@@ -82,17 +82,17 @@ def _match(film: RunFilm, index: int) -> str:
 
 
 def _attention(film: RunFilm) -> Iterator[str]:
-    layers, usual = shown_layers(film), usual_layer(film)
+    layers, view = shown_layers(film), first_view(film)
     options = "".join(
-        f'<option value="{layer}"{" selected" * (layer == usual)}>layer {layer + 1} of {film.num_layers}</option>'
+        f'<option value="{layer}"{" selected" * (layer == view.layer)}>layer {layer + 1} of {film.num_layers}</option>'
         for layer in layers
     )
     yield (
         '<section class="attention" id="attention" hidden><h2>Tokens and cross-attention</h2>'
         '<p class="sentence">The probability of each token of the translation:</p><ol class="tokens" id="tokens"></ol>'
         f'<div class="controls"><label>Decoder <select id="layer">{options}</select></label>'
-        '<label>Rows <select id="rows"><option value="1">where the token is the input (alignment)</option>'
-        '<option value="0">where the token is predicted</option></select></label></div>'
+        f'<label>Rows <select id="rows"><option value="0">where the token is predicted</option><option value="1"'
+        f"{' selected' * view.is_input}>where the token is the input</option></select></label></div>"
         '<p class="sentence">Each row shows how much a token of the translation attends to each token of the sentence '
         f"(mean over the heads of the layer).{_note(film)}</p>"
         '<div class="box"><table class="map" id="map"><caption>Cross-attention</caption><thead></thead><tbody></tbody>'

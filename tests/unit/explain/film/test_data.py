@@ -2,15 +2,17 @@
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from clearhead.explain.film import data
-from clearhead.explain.film.data import film_data, page_data, shown_layers, usual_layer
+from clearhead.explain.film.data import View, film_data, first_view, page_data, shown_layers
 from clearhead.explain.film.scenes import read_film
-from tests.unit.explain.film.films import SOURCE, write_film
+from clearhead.training.film_file import FilmFrame
+from tests.unit.explain.film.films import SOURCE, film_sentence_of, write_film
 
 
 def test_the_page_has_the_numbers_of_the_frames(tmp_path: Path) -> None:
@@ -31,14 +33,22 @@ def test_the_page_has_the_numbers_of_the_frames(tmp_path: Path) -> None:
 
 def test_of_too_much_attention_only_one_layer_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     film = read_film(write_film(tmp_path / "run"))
-    assert (shown_layers(film), usual_layer(film)) == ([0, 1, 2], 1)
+    assert (shown_layers(film), first_view(film)) == ([0, 1, 2], View(2, is_input=True))
     size = len(page_data(film))
     monkeypatch.setattr(data, "MAX_BYTES", 100)
-    assert shown_layers(film) == [1]
+    assert shown_layers(film) == [2]
     assert len(page_data(film)) < size
     entry = json.loads(page_data(film))["frames"][2]["sentences"][0]
     weights = np.frombuffer(base64.b64decode(entry["a"]), "<f2")
-    assert np.array_equal(weights, film.frames[2].sentences[0].attention[1].ravel())
+    assert np.array_equal(weights, film.frames[2].sentences[0].attention[2].ravel())
+
+
+def test_the_first_view_has_the_rows_nearest_to_the_diagonal(tmp_path: Path) -> None:
+    sentence = film_sentence_of(2)
+    weights = np.full_like(sentence.attention, 0.25)
+    weights[1] = np.eye(4)
+    frame = FilmFrame(30, (replace(sentence, attention=weights),))
+    assert first_view(read_film(write_film(tmp_path / "run", [frame]))) == View(1, is_input=False)
 
 
 def test_the_film_is_also_plain_data(tmp_path: Path) -> None:

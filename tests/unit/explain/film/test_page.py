@@ -30,7 +30,7 @@ def test_without_a_script_the_last_frame_is_shown(tmp_path: Path) -> None:
     assert "2 pinned sentences, translated at 3 validations, from update 10 to update 30." in page
     assert '<button type="button" data-frame="2">update 30</button>' in page
     assert re.findall(r'data-metric="([^"]+)"', page) == ["loss", "valid/loss", "valid/bleu"]
-    assert '<option value="1" selected>layer 2 of 3</option>' in page
+    assert '<option value="2" selected>layer 3 of 3</option>' in page
 
 
 def test_what_is_not_shown_is_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,4 +39,4 @@ def test_what_is_not_shown_is_stated(tmp_path: Path, monkeypatch: pytest.MonkeyP
     page = film_page(read_film(write_film(tmp_path / "run", frames)))
     assert "1 frame with other sentences not shown." in page
     assert "Not yet translated as the reference." in page
-    assert "Only layer 2 is shown, because the attention of all layers is too large for a page." in page
+    assert "Only layer 3 is shown, because the attention of all layers is too large for a page." in page
