@@ -14,7 +14,7 @@ MAX_BYTES = 6_000_000  # of attention in a page; with more, only one layer is sh
 
 
 class View(NamedTuple):
-    """A layer, and which of its rows stands for a token: the one that has it as input, or the one that predicts it."""
+    """A layer, and which of its rows belongs to a token: the one that has it as input, or the one that predicts it."""
 
     layer: int
     is_input: bool
