@@ -56,14 +56,14 @@ def test_the_table_names_every_head_and_explains_its_columns(folder: Path) -> No
     lines = done.stdout.splitlines()
     assert lines[0] == "10 attention heads"
     headings = [heading.strip() for heading in lines[1].split("┃")]
-    assert headings[:5] == ["head", "confidence", "offset", "first", "end"]
-    assert headings[5:] == ["AER %", "importance", "Δ loss", "p", "Δ loss alone"]
+    assert headings[:6] == ["head", "kind", "confidence", "offset", "first", "end"]
+    assert headings[6:] == ["AER %", "importance", "Δ loss", "p", "Δ loss alone"]
     assert sum(line.startswith(("encoder.", "decoder.")) for line in lines) == 10
     assert sum(line.rstrip().endswith("best") for line in lines) == 5, "one head of each layer"
     assert "positions (nrefs:1|sentences:6|links:counted|teacher-forced:yes)" in done.stdout
     assert "p: ar:10000|seed:12345|correction:holm|tests:10" in done.stdout
     markdown = run("heads", "-m", "run", "source", "target", "--format", "markdown", cwd=folder).stdout
-    assert markdown.startswith("### 10 attention heads\n\n| head | confidence | ")
+    assert markdown.startswith("### 10 attention heads\n\n| head | kind | confidence | ")
 
 
 def test_csv_has_a_line_for_every_head(folder: Path) -> None:

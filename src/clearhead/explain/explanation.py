@@ -8,7 +8,7 @@ from typing import Literal
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.errors import ConfigError, did_you_mean, printable
 from clearhead.explain.contributions import Disagreement, Method, disagreement
-from clearhead.explain.head_kind import HeadKind, head_kind
+from clearhead.explain.head_kind import HeadStatistics, sentence_statistics
 from clearhead.explain.lens import LensLayer, RankedToken
 from clearhead.explain.rollout import Rollout
 from clearhead.explain.search_tree import SearchTree
@@ -139,11 +139,11 @@ class Explanation:
         return row
 
     @cached_property
-    def kinds(self) -> Mapping[str, HeadKind]:
-        """The kind of every head, by its name."""
+    def kinds(self) -> Mapping[str, HeadStatistics]:
+        """The kind and the confidence of every head on this sentence, by its name."""
         return {
-            stack.head_name(layer, head): head_kind(stack.weights[layer, head], name)
-            for name, stack in self.stacks.items()
+            stack.head_name(layer, head): sentence_statistics(stack.head(layer, head), stack.weights[layer, head])
+            for stack in self.stacks.values()
             for layer in range(stack.num_layers)
             for head in range(stack.num_heads)
         }

@@ -161,12 +161,18 @@ def _stack(explanation: Explanation, name: StackName, window: _Window) -> list[l
 def _head(explanation: Explanation, stack: AttentionStack, layer: int, head: int, window: _Window) -> dict[str, Any]:
     name = stack.head_name(layer, head)
     kind, digits = explanation.kinds[name], DIGITS["weights"]
+    shares = {
+        "offset_share": kind.offset_share,
+        "first_share": kind.first_share,
+        "end_share": kind.end_share,
+        "diagonal_share": kind.diagonal_share,
+    }
     return {
         "name": name,
         "kind": kind.kind,
         "confidence": round(kind.confidence, digits),
-        "largest": round(kind.largest, digits),
-        "patterns": {pattern: round(share, digits) for pattern, share in kind.patterns.items()},
+        "offset": kind.offset,
+        **{name: None if share is None else round(share, digits) for name, share in shares.items()},
         "weights": rounded(window.cut(stack.weights[layer, head], stack.name), digits),
     }
 

@@ -75,7 +75,7 @@ def _differences(explanation: Explanation) -> list[str]:
 
 
 def _heads(explanation: Explanation) -> list[str]:
-    """Return the number of heads of each kind, and the name and confidence of the clearest head of the kind."""
+    """Return the number of heads of each kind, and the name and confidence of the most confident head of the kind."""
     lines = []
     for name, stack in explanation.stacks.items():
         heads = [stack.head_name(layer, head) for layer in range(stack.num_layers) for head in range(stack.num_heads)]
@@ -84,8 +84,10 @@ def _heads(explanation: Explanation) -> list[str]:
         for kind, count in sorted(kinds.items(), key=lambda pair: (pair[0] == MIXED, -pair[1])):
             own = [head for head in heads if explanation.kinds[head].kind == kind]
             best = max(own, key=lambda head: explanation.kinds[head].confidence)
-            clearest = "" if kind == MIXED else f", clearest: {best} ({explanation.kinds[best].confidence:.0%})"
-            lines.append(f"  {count} {kind}{clearest}")
+            most_confident = (
+                "" if kind == MIXED else f", most confident: {best} ({explanation.kinds[best].confidence:.2f})"
+            )
+            lines.append(f"  {count} {kind}{most_confident}")
     return lines
 
 

@@ -1,67 +1,169 @@
-"""Name what a head does on one sentence by a simple rule: where its largest weights are.
+"""What one attention head looks at: its kind and confidence, by one definition for a sentence and for a test set.
 
-Each pattern names one key for a query, such as the token before it. The share of a pattern is the number of rows whose
-largest weight is at that key, divided by the rows that have such a key. The kind of a head is the pattern with the
-largest share, if it is at least one half and three rows, and the share is its confidence; otherwise it is `mixed`.
+Padding never counts. The end token of the source is left out, as a query and as a key, except in `end_share`: heads
+attend to it when they have nothing to do (Voita et al., 2019). Queries that see fewer than two other keys are left out
+too, because their weights are not a choice.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
+import torch
+from torch import Tensor
 
-from clearhead.explain.traced_pass import StackName
-from clearhead.worksheet.arrays import Array, Ids, Mask
+from clearhead.model.heads import AttentionHead
+from clearhead.worksheet.arrays import Array
 
+POSITIONAL_SHARE = 0.9  # of the largest weights
+SINK_SHARE = 0.5  # of all weight
 MIXED = "mixed"
-_LEAST_SHARE = 0.5
-_LEAST_ROWS = 3  # fewer rows can show a pattern by chance
-_OFFSETS = (-1, 0, 1, -2, 2, -3, 3)
+_LEAST_QUERIES = 3  # fewer can show a pattern by chance
 _NAMES = {-1: "previous token", 0: "same token", 1: "next token"}
 
 
 @dataclass(frozen=True)
-class HeadKind:
-    """The kind of a head with its confidence, the mean of the largest weight of a row, and the share by pattern."""
+class HeadStatistics:
+    """The statistics of one head over `num_queries` queries.
 
-    kind: str
+    confidence: mean of a query's largest weight. offset: the most frequent distance from a query to the key with that
+    weight (-1: the token before), offset_share: how often it occurs, of the queries that see a key there. first_share,
+    end_share: mean weight of the first token and of the end token (None where there is none: in the decoder's
+    self-attention). diagonal_share: of cross-attention, how often the largest weight is within one token of the
+    position that divides the source as the query divides the target.
+    """
+
+    head: AttentionHead
+    num_queries: int
     confidence: float
-    largest: float
-    patterns: Mapping[str, float]
+    offset: int
+    offset_share: float
+    first_share: float
+    end_share: float | None
+    diagonal_share: float | None = None
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether at least 90 % of the largest weights are at one offset."""
+        return self.offset_share >= POSITIONAL_SHARE
+
+    @property
+    def kind(self) -> str:
+        """What it does: a sink gets at least half of all weight, a pattern at least 90 % of the largest weights."""
+        if self.num_queries < _LEAST_QUERIES:
+            return MIXED
+        if (self.end_share or 0.0) >= SINK_SHARE:
+            return "end token"
+        if self.first_share >= SINK_SHARE:
+            return "first token"
+        if self.is_positional:
+            is_cross = self.head.kind == "decoder.cross_attention"
+            name = None if is_cross else _NAMES.get(self.offset)
+            return name or f"offset {self.offset:+d}".replace("-", "−")
+        return "diagonal" if (self.diagonal_share or 0.0) >= POSITIONAL_SHARE else MIXED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the data for JSON."""
+        values = {name: value for name, value in vars(self).items() if name != "head"}
+        return {"head": str(self.head), **values, "kind": self.kind, "is_positional": self.is_positional}
 
 
-def head_kind(weights: Array, stack: StackName) -> HeadKind:
-    """Return the kind of a head from its weights (Q, K). The confidence of a mixed head is 1 - the largest share."""
-    best = weights.argmax(axis=1)
-    shares, clear = {}, {}
-    for name, (rows, hits) in _patterns(best, weights.shape, stack).items():
-        if rows.sum() >= _LEAST_ROWS:
-            shares[name] = float(hits[rows].mean())
-            if shares[name] >= _LEAST_SHARE and hits[rows].sum() >= _LEAST_ROWS:
-                clear[name] = shares[name]
-    largest = float(weights.max(axis=1).mean())
-    kind = max(clear, key=lambda name: clear[name], default=MIXED)
-    confidence = clear.get(kind, 1 - max(shares.values(), default=0.0))
-    return HeadKind(kind, confidence, largest, shares)
-
-
-def _patterns(best: Ids, shape: tuple[int, ...], stack: StackName) -> dict[str, tuple[Mask, Mask]]:
-    """Return, for each pattern, the rows that can show it and the rows whose largest weight does."""
-    num_queries, num_keys = shape
-    query = np.arange(num_queries)
-    patterns: dict[str, tuple[Mask, Mask]] = {}
-    if stack == "cross":
-        every = np.ones(num_queries, dtype=bool)
-        diagonal = query * (num_keys - 1) / max(1, num_queries - 1)
-        patterns["diagonal"] = every, np.abs(best - diagonal) <= 1
-        patterns["first token"] = every, best == 0
+def sentence_statistics(head: AttentionHead, weights: Array) -> HeadStatistics:
+    """Return the statistics of a head from its weights (Q, K) in one sentence, whose last source token is its end."""
+    values = torch.from_numpy(weights)[None]
+    num_queries, num_keys = weights.shape
+    allowed = torch.ones(1, num_queries, num_keys, dtype=torch.bool)
+    end = None
+    if head.kind == "decoder.self_attention":
+        allowed = allowed.tril()
     else:
-        for offset in _OFFSETS if stack == "encoder" else [offset for offset in _OFFSETS if offset <= 0]:
-            key = query + offset
-            is_own = (key >= 0) & (key < num_keys) & (stack == "encoder" or query > 0)
-            patterns[_NAMES.get(offset, f"offset {offset:+d}".replace("-", "−"))] = is_own, best == key
-        patterns["first token"] = query > 1, best == 0  # in the first rows it is also the same or the previous token
-    if stack != "decoder":
-        can_differ = query < num_queries - 2 if stack == "encoder" else np.ones(num_queries, dtype=bool)
-        patterns["end token"] = can_differ, best == num_keys - 1
-    return patterns
+        end = torch.arange(num_keys)[None] == num_keys - 1
+    is_real = torch.ones(1, num_queries, dtype=torch.bool)
+    totals = HeadTotals()
+    totals.add(CountedPositions.of(head, is_real, allowed, end), values)
+    return totals.statistics(head)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedPositions:
+    """Which queries and keys of an attention layer count, in one batch."""
+
+    keys: Tensor  # (B, Q, K): the visible keys without the end token
+    queries: Tensor  # (B, Q): the queries that count
+    end: Tensor | None  # (B, K): True for the end token
+    diagonal: Tensor | None  # (B, Q): the position of a diagonal, for cross-attention
+    num_rows: list[int]  # the number of real queries of each sentence
+    offsets: list[int]  # the number of queries that see a key at each offset, from -Q on
+
+    @staticmethod
+    def of(head: AttentionHead, is_real: Tensor, allowed: Tensor, end: Tensor | None) -> "CountedPositions":
+        """Return what counts at the place of a head: `is_real` (B, Q) has its queries without padding."""
+        keys = allowed if end is None else allowed & ~end[:, None, :]
+        keys = keys.expand(len(is_real), -1, -1)
+        queries = is_real & (keys.sum(dim=-1) > 1)
+        diagonal = None
+        if head.kind.startswith("encoder"):
+            assert end is not None
+            queries = queries & ~end
+        elif head.kind == "decoder.cross_attention":
+            slope = (keys[:, 0].sum(dim=-1) - 1) / (is_real.sum(dim=-1) - 1).clamp(min=1)  # (B,)
+            diagonal = slope[:, None] * torch.arange(keys.shape[1], device=keys.device)
+        offsets = _distances(keys).expand_as(keys)[keys & queries[..., None]]
+        return CountedPositions(
+            keys, queries, end, diagonal, is_real.sum(dim=1).tolist(), torch.bincount(offsets).tolist()
+        )
+
+
+def _distances(keys: Tensor) -> Tensor:
+    """Return the offsets (Q, K) from queries to keys plus Q, so that none is negative."""
+    num_queries, num_keys = keys.shape[-2:]
+    query, key = (torch.arange(size, device=keys.device) for size in (num_queries, num_keys))
+    return key[None] - query[:, None] + num_queries
+
+
+@dataclass
+class HeadTotals:
+    """Sums over the queries of one head."""
+
+    num_queries: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+    offsets: dict[int, int] = field(default_factory=dict)  # of the largest weights
+    possible: dict[int, int] = field(default_factory=dict)  # queries that see a key at the offset
+
+    def add(self, place: CountedPositions, weights: Tensor) -> Tensor:
+        """Add the weights (B, Q, K) of a batch; return the positions (B, Q) of the largest, without the end token."""
+        counted = place.queries
+        largest = weights.masked_fill(~place.keys, -1.0).max(dim=-1)  # (B, Q)
+        values = {"confidence": largest.values, "first": weights[..., 0]}
+        if place.end is not None:
+            values["end"] = (weights * place.end[:, None, :]).sum(dim=-1)
+        if place.diagonal is not None:
+            values["diagonal"] = (largest.indices - place.diagonal).abs() <= 1
+        numbers = torch.stack([counted.sum(), *(value.double()[counted].sum() for value in values.values())]).tolist()
+        self.num_queries += int(numbers[0])
+        for name, number in zip(values, numbers[1:], strict=True):
+            self.sums[name] = self.sums.get(name, 0.0) + number
+        longest = largest.indices.shape[1]
+        distances = largest.indices - torch.arange(longest, device=weights.device) + longest
+        for total, counts in (
+            (self.offsets, torch.bincount(distances[counted]).tolist()),
+            (self.possible, place.offsets),
+        ):
+            for number, count in enumerate(counts):
+                if count:
+                    total[number - longest] = total.get(number - longest, 0) + count
+        return largest.indices
+
+    def statistics(self, head: AttentionHead) -> HeadStatistics:
+        """Return the means; of two equally frequent offsets, the shorter."""
+        offset, count = min(self.offsets.items(), key=lambda item: (-item[1], abs(item[0])), default=(0, 0))
+        means = {name: total / max(1, self.num_queries) for name, total in self.sums.items()}
+        return HeadStatistics(
+            head,
+            self.num_queries,
+            means.get("confidence", 0.0),
+            offset,
+            count / max(1, self.possible.get(offset, 0)),
+            means.get("first", 0.0),
+            means.get("end"),
+            means.get("diagonal"),
+        )

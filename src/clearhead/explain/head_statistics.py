@@ -1,13 +1,7 @@
-"""What every attention head of a model looks at, measured on sentences: confidence, offsets and sinks.
-
-Padding never counts. The end token of the source is left out, as a query and as a key, except in `end_share`: heads
-attend to it when they have nothing to do (Voita et al., 2019). Queries that see fewer than two other keys are left out
-too, because their weights are not a choice.
-"""
+"""What every attention head of a model looks at, measured on sentences in batches."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,40 +10,11 @@ from torch import Tensor
 
 from clearhead.errors import DataError
 from clearhead.explain.attention_reader import AttentionReader
+from clearhead.explain.head_kind import CountedPositions, HeadStatistics, HeadTotals
 from clearhead.explain.token_pairs import Advance, TokenPair, batch_of, batch_tokens, batches_of, no_progress
 from clearhead.model import Batch, SequenceModel
 from clearhead.model.heads import AttentionHead, every_head
 from clearhead.model.modes import evaluation_mode
-
-POSITIONAL_SHARE = 0.9
-
-
-@dataclass(frozen=True)
-class HeadStatistics:
-    """The statistics of one head over `num_queries` queries.
-
-    confidence: mean of a query's largest weight. offset: the most frequent distance from a query to the key with that
-    weight (-1: the token before), offset_share: how often it occurs. first_share, end_share: mean weight of the first
-    token and of the end token (None where there is none: in the decoder's self-attention).
-    """
-
-    head: AttentionHead
-    num_queries: int
-    confidence: float
-    offset: int
-    offset_share: float
-    first_share: float
-    end_share: float | None
-
-    @property
-    def is_positional(self) -> bool:
-        """Whether at least 90 % of the largest weights are at one offset."""
-        return self.offset_share >= POSITIONAL_SHARE
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the data for JSON."""
-        values = {name: value for name, value in vars(self).items() if name != "head"}
-        return {"head": str(self.head), **values, "is_positional": self.is_positional}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +34,7 @@ def measure_attention(
 ) -> AttentionSummary:
     """Measure what the heads of a model look at when it reads pairs; in batches, without a complete trace."""
     heads = every_head(model.config)
-    totals = {head: _Totals() for head in heads}
+    totals = {head: HeadTotals() for head in heads}
     peaks: dict[AttentionHead, list[NDArray[np.int64]]] = {
         head: [np.empty(0, dtype=np.int64)] * len(pairs) for head in heads if "cross" in head.kind
     }
@@ -88,20 +53,18 @@ def measure_attention(
 Peaks = Mapping[AttentionHead, tuple[list[NDArray[np.int64]], list[int]]]
 
 
-def _read_batch(model: SequenceModel, batch: Batch, totals: Mapping[AttentionHead, "_Totals"], peaks: Peaks) -> None:
-    places: dict[str, _Place] = {}
+def _read_batch(model: SequenceModel, batch: Batch, totals: Mapping[AttentionHead, HeadTotals], peaks: Peaks) -> None:
+    places: dict[str, CountedPositions] = {}
 
     def receive(head: AttentionHead, weights: Tensor, allowed: Tensor) -> None:
         if head.where not in places:
             places.clear()
-            places[head.where] = _Place.of(head, batch, allowed, model)
+            places[head.where] = _counted(head, batch, allowed, model)
         place = places[head.where]
-        largest = weights.masked_fill(~place.keys, -1.0).max(dim=-1)  # (B, Q)
-        totals[head].add(place, weights, largest.values, largest.indices)
+        positions = totals[head].add(place, weights)
         if head in peaks:
             rows, indices = peaks[head]
-            positions = largest.indices.cpu().numpy()
-            for index, row, length in zip(indices, positions, place.num_rows, strict=True):
+            for index, row, length in zip(indices, positions.cpu().numpy(), place.num_rows, strict=True):
                 rows[index] = row[:length]
 
     reader = AttentionReader(receive)
@@ -110,66 +73,9 @@ def _read_batch(model: SequenceModel, batch: Batch, totals: Mapping[AttentionHea
         model.decode_states(model.shifted(batch.target), memory, trace=reader)
 
 
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """Which queries and keys of an attention layer count, in one batch."""
-
-    keys: Tensor  # (B, Q, K): the visible keys without the end token
-    queries: Tensor  # (B, Q): the queries that count
-    end: Tensor | None  # (B, K): True for the end token
-    num_rows: list[int]  # the number of real queries of each sentence
-
-    @staticmethod
-    def of(head: AttentionHead, batch: Batch, allowed: Tensor, model: SequenceModel) -> "_Place":
-        """Return what counts at the place of a head."""
-        query_ids = batch.source if head.kind.startswith("encoder") else batch.target
-        key_ids = None if head.kind == "decoder.self_attention" else batch.source
-        assert query_ids is not None
-        is_real = query_ids != model.config.pad
-        end = None if key_ids is None else (key_ids == model.config.eos)
-        keys = allowed if end is None else allowed & ~end[:, None, :]
-        keys = keys.expand(len(query_ids), -1, -1)
-        queries = is_real & (keys.sum(dim=-1) > 1)
-        if head.kind.startswith("encoder"):
-            assert end is not None
-            queries = queries & ~end
-        return _Place(keys, queries, end, is_real.sum(dim=1).tolist())
-
-
-@dataclass
-class _Totals:
-    """Sums over the queries of one head."""
-
-    num_queries: int = 0
-    confidence: float = 0.0
-    first: float = 0.0
-    end: float | None = None
-    offsets: dict[int, int] = field(default_factory=dict)
-
-    def add(self, place: _Place, weights: Tensor, largest: Tensor, positions: Tensor) -> None:
-        """Add the weights (B, Q, K) of a batch; `largest` and `positions` (B, Q) are those of the largest weights."""
-        counted = place.queries
-        sums = [counted.sum(), largest.double()[counted].sum(), weights[..., 0].double()[counted].sum()]
-        if place.end is not None:
-            on_end = (weights * place.end[:, None, :]).sum(dim=-1)
-            sums.append(on_end.double()[counted].sum())
-        numbers = torch.stack([number.double() for number in sums]).tolist()
-        self.num_queries += int(numbers[0])
-        self.confidence += numbers[1]
-        self.first += numbers[2]
-        if place.end is not None:
-            self.end = (self.end or 0.0) + numbers[3]
-        distances = positions - torch.arange(positions.shape[1], device=positions.device)
-        longest = positions.shape[1]
-        for number, count in enumerate(torch.bincount(distances[counted] + longest).tolist()):
-            if count:
-                self.offsets[number - longest] = self.offsets.get(number - longest, 0) + count
-
-    def statistics(self, head: AttentionHead) -> HeadStatistics:
-        """Return the means; of two equally frequent offsets, the shorter."""
-        number = max(1, self.num_queries)
-        offset, count = min(self.offsets.items(), key=lambda item: (-item[1], abs(item[0])), default=(0, 0))
-        end = None if self.end is None else self.end / number
-        return HeadStatistics(
-            head, self.num_queries, self.confidence / number, offset, count / number, self.first / number, end
-        )
+def _counted(head: AttentionHead, batch: Batch, allowed: Tensor, model: SequenceModel) -> CountedPositions:
+    query_ids = batch.source if head.kind.startswith("encoder") else batch.target
+    key_ids = None if head.kind == "decoder.self_attention" else batch.source
+    assert query_ids is not None
+    end = None if key_ids is None else key_ids == model.config.eos
+    return CountedPositions.of(head, query_ids != model.config.pad, allowed, end)

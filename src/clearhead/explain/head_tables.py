@@ -8,8 +8,10 @@ from clearhead.explain.head_report import HeadReport, HeadRow, MeasuredChange
 
 _MEANINGS = (
     "head: layer and number, counted from 0, as in a trace",
+    "kind: first or end token with at least half of the weight; one offset, or the diagonal of cross-attention, with "
+    "at least 90 % of the largest weights",
     "confidence: mean of a query's largest weight; the end token is left out",
-    "offset: most frequent distance from a query to its largest weight, and how often it occurs "
+    "offset: most frequent distance from a query to its largest weight, and how often it occurs where there is a key "
     "(* at least 90 %: positional)",
     "first, end: mean weight of the first token and of the end token",
 )
@@ -18,7 +20,7 @@ _MEANINGS = (
 def head_table(report: HeadReport) -> ScoreTable:
     """Return one row for each head."""
     has_links = any(row.links is not None for row in report.rows)
-    columns = ["head", "confidence", "offset", "first", "end", *["AER %"] * has_links]
+    columns = ["head", "kind", "confidence", "offset", "first", "end", *["AER %"] * has_links]
     columns += ["importance", "Δ loss", "p", "Δ loss alone"]
     columns += [] if report.bleu is None else ["Δ BLEU", "p"]
     rows = tuple(tuple(_cells(row, report, has_links=has_links)) for row in report.rows)
@@ -40,6 +42,7 @@ def _cells(row: HeadRow, report: HeadReport, *, has_links: bool) -> list[str]:
     mark = "*" if statistics.is_positional else ""
     cells = [
         str(row.head),
+        statistics.kind,
         f"{statistics.confidence:.2f}",
         f"{statistics.offset:+d} ({100 * statistics.offset_share:.0f} %){mark}",
         f"{statistics.first_share:.2f}",

@@ -14,6 +14,7 @@ from torch import Tensor
 from clearhead.errors import ConfigError
 from clearhead.model import Transformer
 from clearhead.model.batch import Batch
+from clearhead.model.heads import AttentionHead
 from clearhead.steps import Trace
 from clearhead.worksheet.arrays import Array
 
@@ -58,8 +59,12 @@ class AttentionStack:
 
     def head_name(self, layer: int, head: int) -> str:
         """Return the place of a head in the model: `decoder.2.cross_attention.head.5`."""
+        return str(self.head(layer, head))
+
+    def head(self, layer: int, head: int) -> AttentionHead:
+        """Return a head by its layer and number."""
         stack, place = _PLACES[self.name]
-        return f"{stack}.{layer}.{place}.head.{head}"
+        return AttentionHead(f"{stack}.{layer}.{place}", head)
 
 
 @dataclass(frozen=True, eq=False)

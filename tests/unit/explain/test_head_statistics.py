@@ -9,7 +9,8 @@ import torch
 from clearhead.decoding.alignment import AlignmentRule, Head, align
 from clearhead.errors import DataError
 from clearhead.explain.attention_reader import AttentionReader
-from clearhead.explain.head_statistics import HeadStatistics, measure_attention
+from clearhead.explain.head_kind import HeadStatistics
+from clearhead.explain.head_statistics import measure_attention
 from clearhead.explain.token_pairs import TokenPair, batch_of
 from clearhead.model import Transformer
 from clearhead.model.gated import GatedModel
@@ -76,9 +77,11 @@ def test_uniform_attention_counted_by_hand() -> None:
     assert not cross.is_positional
 
 
-def expected_row(model: Transformer, head: AttentionHead) -> tuple[int, float, Counter[int], float, float]:
+def expected_row(
+    model: Transformer, head: AttentionHead
+) -> tuple[int, float, Counter[int], Counter[int], float, float]:
     """Return the number of queries and the sums of one head, sentence by sentence from complete traces."""
-    number, confidence, offsets, first, end = 0, 0.0, Counter[int](), 0.0, 0.0
+    number, confidence, offsets, first, end, possible = 0, 0.0, Counter[int](), 0.0, 0.0, Counter[int]()
     for pair in PAIRS:
         weights = next(r.value[0] for r in trace_of(model, pair).find("softmax", str(head))).detach().numpy()
         has_end = head.kind != "decoder.self_attention"
@@ -89,9 +92,10 @@ def expected_row(model: Transformer, head: AttentionHead) -> tuple[int, float, C
                 number += 1
                 confidence += others.max()
                 offsets[int(others.argmax()) - place] += 1
+                possible.update(key - place for key in range(len(others)))
                 first += row[0]
                 end += row[-1]
-    return number, confidence, offsets, first, end
+    return number, confidence, offsets, possible, first, end
 
 
 @pytest.mark.parametrize("shape", ["encoder-decoder", "encoder", "decoder"])
@@ -100,12 +104,12 @@ def test_statistics_of_a_batch_are_those_of_single_traces(shape: str) -> None:
     rows = by_head(model, PAIRS)
     assert [*rows] == [str(head) for head in every_head(model.config)]
     for head in every_head(model.config):
-        number, confidence, offsets, first, end = expected_row(model, head)
+        number, confidence, offsets, possible, first, end = expected_row(model, head)
         row = rows[str(head)]
         assert row.num_queries == number
         assert row.confidence == pytest.approx(confidence / number)
         assert row.first_share == pytest.approx(first / number)
-        assert row.offset_share == pytest.approx(max(offsets.values()) / number)
+        assert row.offset_share == pytest.approx(offsets[row.offset] / possible[row.offset])
         assert offsets[row.offset] == max(offsets.values())
         if row.end_share is not None:
             assert row.end_share == pytest.approx(end / number)
@@ -119,6 +123,7 @@ def test_a_head_at_one_offset_in_nine_of_ten_queries_is_positional() -> None:
     assert not row.is_positional
     assert row.to_dict()["head"] == "encoder.0.self_attention.head.0"
     assert row.to_dict()["is_positional"] is False
+    assert row.to_dict()["kind"] == "mixed"
 
 
 def test_the_peaks_of_cross_attention_are_the_links_of_an_alignment() -> None:

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from clearhead.evaluation.scores import Score
+from clearhead.explain.head_kind import HeadStatistics
 from clearhead.explain.head_report import HeadLinks, HeadReport, HeadRow, MeasuredChange
-from clearhead.explain.head_statistics import HeadStatistics
 from clearhead.explain.head_tables import head_table, to_csv
 from clearhead.model.heads import AttentionHead
 
@@ -22,11 +22,35 @@ def test_a_table_has_a_row_for_every_head_and_leaves_empty_what_does_not_exist()
     table = head_table(REPORT)
     assert table.title == "2 attention heads"
     assert table.columns == (
-        "head", "confidence", "offset", "first", "end", "AER %", "importance", "Δ loss", "p", "Δ loss alone",
+        "head", "kind", "confidence", "offset", "first", "end", "AER %", "importance", "Δ loss", "p", "Δ loss alone",
     )  # fmt: skip
     assert table.rows == (
-        (str(OWN), "0.76", "-1 (90 %)*", "0.25", "", "", "0.0123", "+0.5000", "0.250", "+0.1250 best"),
-        (str(CROSS), "0.50", "+2 (33 %)", "0.10", "0.05", "12.3", "0.5000", "-0.0100", "1.000", "+0.0000 best"),
+        (
+            str(OWN),
+            "previous token",
+            "0.76",
+            "-1 (90 %)*",
+            "0.25",
+            "",
+            "",
+            "0.0123",
+            "+0.5000",
+            "0.250",
+            "+0.1250 best",
+        ),
+        (
+            str(CROSS),
+            "mixed",
+            "0.50",
+            "+2 (33 %)",
+            "0.10",
+            "0.05",
+            "12.3",
+            "0.5000",
+            "-0.0100",
+            "1.000",
+            "+0.0000 best",
+        ),
     )
     assert table.notes[-1] == "p: ar:40"
     assert "unchanged loss 1.5000 (unit:token)" in table.notes[-2]
@@ -46,6 +70,10 @@ def test_without_cross_attention_there_is_no_column_of_alignments() -> None:
 
 def test_csv_has_all_digits() -> None:
     heading, own, cross = to_csv(REPORT).splitlines()
-    assert heading.startswith("head,num_queries,confidence,offset,offset_share,first_share,end_share,is_positional,")
-    assert own.startswith("decoder.0.self_attention.head.0,7,0.756,-1,0.9,0.25,,True,0.0123,0.5,0.25,0.125,,")
+    assert heading.startswith(
+        "head,num_queries,confidence,offset,offset_share,first_share,end_share,diagonal_share,kind,is_positional,"
+    )
+    assert own.startswith(
+        "decoder.0.self_attention.head.0,7,0.756,-1,0.9,0.25,,,previous token,True,0.0123,0.5,0.25,0.125,,"
+    )
     assert ",12.34,True," in cross

@@ -6,13 +6,14 @@ import torch
 
 from clearhead.decoding.translator import Translator
 from clearhead.explain import Explanation, LoadedModel, explain
-from clearhead.explain.head_kind import head_kind
+from clearhead.explain.head_kind import HeadStatistics, sentence_statistics
 from clearhead.explain.lens import LensLayer, RankedToken, decided_at, lens_logits
 from clearhead.explain.opening import double_copy
 from clearhead.explain.outputs import shown_ids
 from clearhead.explain.rollout import rollout, rollout_to_source
 from clearhead.explain.traced_pass import trace_pass
 from clearhead.model.batch import Batch
+from clearhead.model.heads import AttentionHead
 from clearhead.worksheet.arrays import Array
 
 
@@ -58,12 +59,33 @@ def shifted_diagonal(size: int, offset: int) -> Array:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
+PLACES = {
+    "encoder": "encoder.0.self_attention", "decoder": "decoder.0.self_attention", "cross": "decoder.0.cross_attention",
+}  # fmt: skip
+
+
+def head_kind(weights: Array, stack: str) -> HeadStatistics:
+    return sentence_statistics(AttentionHead(PLACES[stack], 0), weights)
+
+
 @pytest.mark.parametrize(
     ("offset", "kind"), [(-1, "previous token"), (0, "same token"), (1, "next token"), (-2, "offset −2")]
 )
 def test_a_head_at_one_offset_is_named_after_it(offset: int, kind: str) -> None:
+    """The largest of 9 weights is 1.0 beside eight times 0.1; the end token is neither a query nor a key."""
     result = head_kind(shifted_diagonal(9, offset), "encoder")
-    assert (result.kind, result.confidence) == (kind, 1.0)
+    assert (result.kind, result.offset, result.offset_share) == (kind, offset, 1.0)
+    assert result.num_queries == 8
+    missing = (0.1 - 1.0) / 1.8 / 8 if offset == 1 else 0.0  # the token before the end looks at the end
+    assert result.confidence == pytest.approx(1 / 1.8 + missing)
+
+
+def test_a_head_with_fewer_than_nine_of_ten_largest_weights_at_an_offset_is_mixed() -> None:
+    weights = shifted_diagonal(12, 0)
+    weights[3, [3, 5]] = weights[3, [5, 3]]
+    assert head_kind(weights, "encoder").kind == "same token"  # 10 of 11
+    weights[4, [4, 7]] = weights[4, [7, 4]]
+    assert head_kind(weights, "encoder").kind == "mixed"  # 9 of 11
 
 
 def test_heads_at_the_first_and_the_end_token() -> None:
@@ -73,23 +95,23 @@ def test_heads_at_the_first_and_the_end_token() -> None:
     assert head_kind(end, "encoder").kind == "end token"
     assert head_kind(np.tril(first), "decoder").kind == "first token"
     assert head_kind(end, "cross").kind == "end token"
-    assert head_kind(first, "encoder").largest == pytest.approx(0.94)
+    assert head_kind(first, "encoder").confidence == pytest.approx(0.94)
+    assert head_kind(end, "encoder").confidence == pytest.approx(0.01), "the end token is left out"
 
 
 def test_a_head_without_a_pattern_is_mixed() -> None:
-    """The largest weights are at 3, 5, 6, 0, 1, 6, 2: no pattern has three of them."""
+    """The largest weights are at 3, 5, 0, 0, 1, 4: no offset occurs more than twice."""
     weights = np.full((7, 7), 0.1)
-    weights[range(7), [3, 5, 6, 0, 1, 6, 2]] = 0.4
-    result = head_kind(weights, "encoder")
-    assert result.kind == "mixed"
-    assert result.confidence == 1 - max(result.patterns.values()) >= 0.5
+    weights[range(7), [3, 5, 0, 0, 1, 4, 2]] = 0.4
+    assert head_kind(weights, "encoder").kind == "mixed"
     assert head_kind(np.ones((2, 2)) / 2, "encoder").kind == "mixed"  # too short
 
 
 def test_a_diagonal_of_cross_attention_follows_the_lengths() -> None:
-    weights = np.full((5, 9), 0.01)
+    weights = np.full((5, 10), 0.01)  # nine tokens and the end token
     weights[range(5), range(0, 9, 2)] = 0.92
-    assert head_kind(weights, "cross").kind == "diagonal"
+    assert (head_kind(weights, "cross").kind, head_kind(weights, "cross").diagonal_share) == ("diagonal", 1.0)
+    assert head_kind(shifted_diagonal(7, 0), "cross").kind == "offset +0"
 
 
 def test_rollout_worked_by_hand() -> None:

@@ -17,8 +17,8 @@ function atlas() {
   function thumbnail(stack, layer, head) {
     const { kind, confidence, weights } = stack.layers[layer][head];
     const canvas = make("canvas", { "aria-hidden": "true" });
-    const label = `${headTitle(stack, layer, head)}: ${kind}, confidence ${percent(confidence)}`;
-    const notes = make("span", { class: "kind" }, kind, make("span", { class: "value" }, percent(confidence)));
+    const label = `${headTitle(stack, layer, head)}: ${kind}, confidence ${write(confidence, 2)}`;
+    const notes = make("span", { class: "kind" }, kind, make("span", { class: "value" }, write(confidence, 2)));
     const button = make("button", { type: "button", class: "thumbnail", "aria-label": label, "data-say": "", "aria-pressed": "false" }, canvas, notes);
     button.addEventListener("click", () => open(stack, layer, head));
     button.addEventListener("keydown", (event) => {
@@ -95,8 +95,9 @@ function whenSeen(canvas, paint) {
 function headView({ stack, layer, head, isShifted }, onShift) {
   const data = stack.layers[layer][head];
   const isCross = stack.key === "cross";
-  const patterns = Object.entries(data.patterns ?? {}).sort((a, b) => b[1] - a[1]).slice(0, 4).map(([name, share]) => `${name} ${percent(share)}`);
-  const facts = [`Kind: ${data.kind}, confidence ${percent(data.confidence)}. `, `Mean of the largest weight of a row: ${write(data.largest, 2)}. `, patterns.length ? `Patterns: ${patterns.join(", ")}.` : ""];
+  const facts = [`Kind: ${data.kind}. Confidence, the mean of the largest weight of a row: ${write(data.confidence, 2)}. `,
+    `Most frequent offset of the largest weight: ${minus(String(data.offset))} (${percent(data.offset_share)}). `,
+    `Mean weight of the first token: ${write(data.first_share, 2)}${data.end_share === null ? "" : `, of the end token: ${write(data.end_share, 2)}`}.`];
   const offset = isCross && isShifted ? 1 : 0;
   const weights = offset ? shifted(data.weights) : data.weights;
   const rows = offset ? stack.rows.slice(0, weights.length) : stack.rows;

@@ -213,7 +213,8 @@ def _head(draw: Any, name: str, layer: int, head: int, weights: Any) -> dict[str
     kind, share = str(draw.choice(KINDS)), round(float(draw.random()), 2)
     return {
         "name": f"{place[name].format(layer)}.head.{head}", "kind": kind, "confidence": share,
-        "largest": round(float(weights.max(-1).mean()), 4), "patterns": {kind: share}, "weights": weights.round(4).tolist(),
+        "offset": -1, "offset_share": share, "first_share": 0.25, "end_share": None if name == "decoder" else 0.125,
+        "diagonal_share": share if name == "cross" else None, "weights": weights.round(4).tolist(),
     }  # fmt: skip
 
 
