@@ -16,7 +16,8 @@ from clearhead.evaluation.multiple_tests import holm, randomised_sums
 from clearhead.evaluation.scores import Score
 from clearhead.evaluation.significance import Resampling, compare
 from clearhead.explain.head_importance import SentenceLosses, head_importance, losses_alone, losses_without
-from clearhead.explain.head_statistics import AttentionSummary, HeadStatistics, measure_attention
+from clearhead.explain.head_kind import HeadStatistics
+from clearhead.explain.head_statistics import AttentionSummary, measure_attention
 from clearhead.explain.token_pairs import TokenPair, encode_pairs
 from clearhead.model import SequenceModel
 from clearhead.model.gates import Gates, open_gates
