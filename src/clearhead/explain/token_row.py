@@ -1,4 +1,7 @@
-"""The tokens of a sentence as pieces and as words."""
+"""The tokens of a sentence as pieces and as words.
+
+Chinese, Japanese, Thai and other languages have no spaces between words. There, each piece counts as a word.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +11,16 @@ from typing import Any
 import numpy as np
 
 from clearhead.decoding.word_alignment import words_of
+from clearhead.text.normalise import SPACE_MARK
 from clearhead.text.tokeniser import Tokeniser
 from clearhead.worksheet.arrays import Array
+
+# Thai and Lao, Burmese, Khmer, Japanese kana, Chinese characters (two blocks and their extensions)
+_UNSPACED = (
+    *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF)),
+    *((0x3040, 0x30FF), (0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)),
+)
+_BROKEN = "\ufffd"  # what a part of the bytes of a character decodes to
 
 
 @dataclass(frozen=True)
@@ -25,8 +36,17 @@ class TokenRow:
     @staticmethod
     def of(tokeniser: Tokeniser, ids: Sequence[int], text: str) -> "TokenRow":
         """Return the row of ids that a text was tokenised into, or that a model wrote."""
-        spelled = words_of(tokeniser, ids, text)
-        return TokenRow(text, tuple(ids), tuple(tokeniser.pieces(ids)), spelled.words, spelled.word_of)
+        spelled, pieces = words_of(tokeniser, ids, text), tuple(tokeniser.pieces(ids))
+        words: list[str] = []
+        word_of: list[int | None] = [None] * len(ids)
+        for number, word in enumerate(spelled.words):
+            tokens = [index for index, other in enumerate(spelled.word_of) if other == number]
+            groups = _by_piece(tokeniser, ids, tokens) if _is_unspaced(word) else [(word, tokens)]
+            for part, own in groups:
+                for token in own:
+                    word_of[token] = len(words)
+                words.append(part)
+        return TokenRow(text, tuple(ids), pieces, tuple(words), tuple(word_of))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -41,8 +61,10 @@ class TokenRow:
         return matrix
 
     def without(self, word: int) -> str:
-        """Return the text without a word."""
-        return " ".join(text for index, text in enumerate(self.words) if index != word)
+        """Return the text without a word, with spaces where it has them."""
+        starts = [self.pieces[self.word_of.index(index)].startswith(SPACE_MARK) for index in range(len(self.words))]
+        parts = [(" " if starts[index] else "") + text for index, text in enumerate(self.words) if index != word]
+        return "".join(parts).strip()
 
     def to_dict(self, first: int, end: int) -> dict[str, Any]:
         """Return the tokens from `first` up to `end` as data for JSON, with all words."""
@@ -53,3 +75,25 @@ class TokenRow:
             "words": list(self.words),
             "word_of": list(self.word_of[first:end]),
         }
+
+
+def _is_unspaced(word: str) -> bool:
+    """Return whether a word has a character of a script without spaces."""
+    return any(first <= ord(character) <= last for character in word for first, last in _UNSPACED)
+
+
+def _by_piece(tokeniser: Tokeniser, ids: Sequence[int], tokens: Sequence[int]) -> list[tuple[str, list[int]]]:
+    """Return the pieces of a word with their tokens; the tokens of a character's bytes belong together."""
+    parts: list[tuple[str, list[int]]] = []
+    waiting: list[int] = []
+    for token in tokens:
+        waiting.append(token)
+        text = tokeniser.decode([[ids[index] for index in waiting]])[0]
+        if text and _BROKEN not in text:
+            parts.append((text, waiting))
+            waiting = []
+    if waiting and parts:  # bytes that are no character
+        parts[-1][1].extend(waiting)
+    elif waiting:
+        parts.append(("", waiting))
+    return parts

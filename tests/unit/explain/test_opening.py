@@ -11,6 +11,8 @@ from clearhead.explain.opening import double_copy, explained_model, model_name
 from clearhead.explain.token_row import TokenRow
 from clearhead.formats import save_checkpoint
 from clearhead.model import Transformer
+from clearhead.text.config import TextConfig
+from clearhead.text.train import train_vocabularies
 from tests.small_run import make_run
 from tests.unit.explain.models import single_stack
 
@@ -61,3 +63,19 @@ def test_a_row_knows_the_word_of_each_token() -> None:
     assert row.word_of[-1] is None
     assert row.without(1) == "the cat"
     assert row.by_word.sum(axis=1).tolist() == [1.0] * len(ids) + [0.0]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "char"])
+def test_without_spaces_between_words_each_piece_counts_as_one(kind: str) -> None:
+    texts = [("我喜欢猫。", "私は猫が好き。"), ("他喜欢狗。", "彼は犬が好き。"), ("cat 猫", "dog 犬")] * 3
+    tokeniser = train_vocabularies(texts, TextConfig.model_validate({"kind": kind, "vocabulary": 300})).source
+    text = "我喜欢 cat 狗鱼。"  # 鱼 is spelled in bytes, or unknown
+    ids = tokeniser.encode([text])[0]
+    row = TokenRow.of(tokeniser, [*ids, tokeniser.eos], text)
+    assert "cat" in row.words
+    assert "我" in row.words[0]
+    assert len(row.words) >= 4
+    assert None not in row.word_of[:-1]
+    assert row.by_word.sum(axis=0).min() >= 1, "every word has a token"
+    assert row.without(row.words.index("cat")).replace(" ", "") == "".join(row.words).replace("cat", "")
+    assert row.without(len(row.words) - 1).startswith("我喜欢 cat"), "no spaces are added between the pieces"
