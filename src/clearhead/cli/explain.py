@@ -25,6 +25,10 @@ class SentenceOptions:
     target: Annotated[
         str | None, typer.Option(help="Explain this translation instead of the one that the model chooses.")
     ] = None
+    prefix: Annotated[
+        str | None,
+        typer.Option(help="Start the translation with this text, and explain how the model goes on from there."),
+    ] = None
     source_language: Annotated[
         str | None, typer.Option("--from", help="Source language, to choose a built-in model. \\[default: en]")
     ] = None
@@ -48,7 +52,7 @@ class DetailOptions:
     alternatives: Annotated[int, typer.Option(min=1, max=100, help="Most probable tokens to list for each token.")] = 5
     continuations: Annotated[
         int, typer.Option(min=0, max=20, help="Other tokens to force at each position, each with its translation.")
-    ] = 1
+    ] = 4
     sums: Annotated[
         list[str] | None,
         typer.Option(
@@ -149,6 +153,7 @@ def _explain(
         alternatives=details.alternatives,
         continuations=details.continuations,
         hypothesis=sentence.hypothesis,
+        prefix=sentence.prefix or "",
         sums=tuple(details.sums or ()),
     )
     explanation = explain(opened, text, target=sentence.target, search=search, language=language, options=options)

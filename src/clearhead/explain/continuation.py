@@ -50,8 +50,8 @@ def forced_tokens(
 ) -> tuple[Continuation, ...]:
     """Force the `number` most probable other tokens at every position of a translation, all in one batch.
 
-    A long translation has too many positions: those with the most probable other tokens are taken. `source` are the ids
-    without the end token.
+    A long translation has too many positions: there, only the most probable other tokens of all positions are forced.
+    `source` are the ids without the end token.
     """
     never = set(translator.model.config.never_written)
     tokens = [output.token for output in outputs]
@@ -61,9 +61,7 @@ def forced_tokens(
         for other in [other for other in output.alternatives if other.token not in {output.token, *never}][:number]
     ]
     if len(outputs) > MAX_SEARCHES:
-        forced = sorted(
-            sorted(forced, key=lambda pair: -pair[1].probability)[: MAX_SEARCHES * number], key=itemgetter(0)
-        )
+        forced = sorted(sorted(forced, key=lambda pair: -pair[1].probability)[:MAX_SEARCHES], key=itemgetter(0))
     prefixes = [(*tokens[:position], other.token) for position, other in forced]
     hypotheses = continued(translator, source, prefixes, search)
     texts = translator.vocabularies.target.decode([hypothesis.tokens for hypothesis in hypotheses])

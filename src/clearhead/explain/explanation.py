@@ -113,7 +113,7 @@ class Explanation:
     target: TokenRow | None
     language: str | None
     inputs: tuple[str, ...]  # the pieces that the decoder reads: the start token, then the target without its last
-    is_given: bool  # whether the target was given, rather than translated
+    is_given: bool  # whether the target or its beginning (`prefix`) was given, rather than translated
     translation: TranslationChoice | None
     traced: TracedPass
     rollout: Rollout
@@ -125,6 +125,7 @@ class Explanation:
     pieces: Mapping[int, str]
     sums: tuple[str, ...] = ()  # names of the heads whose vectors are written too
     notes: tuple[str, ...] = ()
+    prefix: str = ""
 
     @property
     def stacks(self) -> Mapping[StackName, AttentionStack]:

@@ -118,6 +118,7 @@ def _target(explanation: Explanation, window: _Window) -> dict[str, Any] | None:
         **row.to_dict(*window.target),
         "inputs": list(explanation.inputs[slice(*window.target)]),
         "is_given": explanation.is_given,
+        "prefix": explanation.prefix,
         "has_ended": row.ids[-1] == explanation.model.config.eos,
     }
 

@@ -15,12 +15,14 @@ class ExplainOptions:
     """How much is explained.
 
     `continuations` is the number of other tokens that are forced at each position; `hypothesis` selects another
-    translation than the best (0); `sums` names the heads whose queries, keys and values are written as JSON, or `all`.
+    translation than the best (0); `prefix` is a beginning from which the model goes on; `sums` names the heads whose
+    queries, keys and values are written as JSON, or `all`.
     """
 
     alternatives: int = 5
-    continuations: int = 1
+    continuations: int = 4  # with the token itself, all five alternatives
     hypothesis: int = 0
+    prefix: str = ""
     sums: tuple[str, ...] = ()
     has_translations: bool = True  # translate the source again without each of its words
 

@@ -11,7 +11,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError, printable
-from clearhead.explain.continuation import encoded_source, forced_tokens
+from clearhead.explain.continuation import continued, encoded_source, forced_tokens
 from clearhead.explain.contributions import Method, attention_norms, gradients, leave_out
 from clearhead.explain.explanation import (
     ChoiceDifference,
@@ -50,10 +50,10 @@ def explain(
     `search` and `language` are those of `translate`. All numbers are computed in float64.
     """
     if isinstance(model, LoadedModel):
-        if target is not None or language is not None:
+        if target is not None or language is not None or options.prefix:
             raise ConfigError(
                 f"a model of shape {model.model.config.shape} does not translate. Remove the target and its language.",
-                options=("target", "language"),
+                options=("target", "prefix", "language"),
             )
         return explain_single_stack(model, text, options)
     if search.is_sampling:
@@ -61,6 +61,8 @@ def explain(
             "an explanation shows a search, but a temperature samples at random. Remove the temperature.",
             options=("temperature",),
         )
+    if target is not None and options.prefix:
+        raise ConfigError("a given target needs no prefix. Remove one of them.", options=("target", "prefix"))
     return _TranslationExplainer(model, search, language, options).explain(text, target)
 
 
@@ -119,6 +121,7 @@ class _TranslationExplainer:
             pieces=dict(zip(sorted(ids), vocabularies.target.pieces(sorted(ids)), strict=True)),
             sums=sums,
             notes=(*translation.notes, *notes, *_limits(source_row, target_row)),
+            prefix=self.options.prefix,
         )
 
     def _translated(self, text: str) -> tuple[Translation, TranslatedPart]:
@@ -139,6 +142,11 @@ class _TranslationExplainer:
             if longest is not None and len(ids) >= longest:
                 raise DataError(f"the target has {len(ids)} tokens, but this model writes at most {longest - 1}.")
             return _Target((*ids, eos), text, is_given=True)
+        if self.options.prefix:
+            prefix = tokeniser.encode([self.options.prefix])[0]
+            check_text(self.options.prefix, prefix, tokeniser, "prefix")
+            tokens = continued(self.translator, part.ids, [tuple(prefix)], self.search)[0].tokens
+            return _Target(tokens, tokeniser.decode([tokens])[0], is_given=True)
         rank = self.options.hypothesis
         if rank >= len(part.hypotheses):
             raise ConfigError(
@@ -219,7 +227,7 @@ def _limits(source: TokenRow, target: TokenRow) -> tuple[str, ...]:
     """Return a note for each part of a long sentence that is left out."""
     notes = []
     if len(target) > MAX_SEARCHES:
-        notes.append(f"Other tokens are forced at {MAX_SEARCHES} of {len(target)} positions: the most probable ones.")
+        notes.append(f"Of all {len(target)} positions, only the {MAX_SEARCHES} most probable other tokens are forced.")
     if len(source.words) > MAX_SEARCHES:
         notes.append(f"The source is not translated without each of its words, because it has over {MAX_SEARCHES}.")
     return tuple(notes)

@@ -9,7 +9,7 @@ from clearhead.decoding.scoring import Scorer, TextPair
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError
-from clearhead.explain import ExplainOptions, Explanation, LoadedModel, explain
+from clearhead.explain import ExplainOptions, Explanation, LoadedModel, continue_from, explain, to_dict
 from clearhead.explain.opening import double_copy
 from clearhead.explain.options import check_text
 from clearhead.explain.sentence import explain as explain_sentence
@@ -70,6 +70,27 @@ def test_a_given_target_is_explained_instead(german: Translator) -> None:
     scorer = Scorer(german.model, german.vocabularies)
     score = next(iter(scorer.score([TextPair(">>de<<" + SENTENCE, "die rote Katze")])))
     assert [output.log_prob for output in given.outputs] == pytest.approx(score.log_probs, abs=1e-4)
+
+
+def test_a_prefix_is_forced_and_the_model_goes_on(german: Translator, explanation: Explanation) -> None:
+    forced = explain(german, SENTENCE, search=BEAM, language="de", options=ExplainOptions(prefix="das alte Haus"))
+    assert explanation.target is not None
+    assert forced.target is not None
+    expected = continue_from(german, SENTENCE, "das alte Haus", search=BEAM, language="de")
+    assert forced.target.ids == expected.hypothesis.tokens != explanation.target.ids
+    assert forced.target.text == expected.text
+    assert forced.target.words[:2] == ("das", "alte")
+    assert (forced.is_given, to_dict(forced)["target"]["prefix"]) == (True, "das alte Haus")
+    assert forced.translation is not None
+    assert forced.translation.hypothesis.tokens == explanation.target.ids, "what translate gives is known too"
+
+
+def test_every_alternative_that_is_listed_is_also_followed(explanation: Explanation) -> None:
+    for output in explanation.outputs:
+        others = {other.token for other in output.alternatives} - {output.token}
+        followed = {other.token for other in explanation.continuations if other.position == output.position}
+        assert followed <= others
+        assert len(followed) >= 3, "all but tokens that are never written"
 
 
 def test_another_hypothesis_can_be_explained(german: Translator) -> None:
@@ -157,6 +178,12 @@ def test_what_cannot_be_explained_is_said_in_one_sentence(german: Translator, la
         explain(german, "cat", search=SearchSettings(temperature=1.0), language="de")
     with pytest.raises(ConfigError, match="a model of shape decoder does not translate"):
         explain(language_model, "cat", target="Katze")
+    with pytest.raises(ConfigError, match="a model of shape decoder does not translate"):
+        explain(language_model, "cat", options=ExplainOptions(prefix="Katze"))
+    with pytest.raises(ConfigError, match=r"a given target needs no prefix\. Remove one of them\."):
+        explain(german, "cat", target="Katze", language="de", options=ExplainOptions(prefix="Katze"))
+    with pytest.raises(DataError, match="the prefix is empty"):
+        explain(german, "cat", language="de", options=ExplainOptions(prefix=" "))
     with pytest.raises(DataError, match="the target is empty"):
         explain(german, "cat", target="", language="de")
     with pytest.raises(ConfigError, match=r"'encoder\.0\.self_attention\.head\.7' is not a head of this model"):
@@ -184,12 +211,16 @@ def test_a_long_sentence_is_searched_again_only_where_it_matters(
     search = SearchSettings(max_length=7)
     explanation = explain(german, SENTENCE, search=search, language="de")
     assert explanation.left_out == ()
-    positions = [other.position for other in explanation.continuations]
-    assert len(positions) == 3
-    assert positions == sorted(positions)
+    forced = [(other.position, other.token) for other in explanation.continuations]
+    assert len(forced) == 3
+    assert forced == sorted(forced, key=lambda pair: pair[0])
+    never = german.model.config.never_written
     chances = {
-        output.position: max(other.probability for other in output.alternatives if other.token != output.token)
+        (output.position, other.token): other.probability
         for output in explanation.outputs
+        for other in output.alternatives
+        if other.token not in (output.token, *never)
     }
-    assert set(positions) == set(sorted(chances, key=lambda position: -chances[position])[:3])
-    assert len([note for note in explanation.notes if "forced at 3 of 7" in note or "it has over 3" in note]) == 2
+    assert set(forced) == set(sorted(chances, key=lambda pair: -chances[pair])[:3])
+    notes = ("Of all 7 positions, only the 3 most probable other tokens are forced.", "it has over 3")
+    assert all(any(part in note for note in explanation.notes) for part in notes)

@@ -76,7 +76,10 @@ def _notes(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a reader must know: a window, a given translation, and where float64 would choose otherwise."""
     if data.get("window"):
         yield data["window"]["note"]
-    if (data.get("target") or {}).get("is_given"):
+    target = data.get("target") or {}
+    if target.get("prefix"):
+        yield f"The beginning “{target['prefix']}” was given, and the model went on from there."
+    elif target.get("is_given"):
         yield "This translation was given; the model did not choose it."
     for difference in (data.get("translation") or {}).get("differences", ()):
         best = f"“{difference['best_piece']}” ({difference['best_probability']:.4f})"

@@ -69,7 +69,9 @@ def test_the_header_says_what_was_translated_by_which_model() -> None:
 def test_the_header_warns_of_a_window_a_given_translation_and_another_choice_in_float64() -> None:
     data = by_hand.translation()
     assert 'class="warning"' not in explanation_page(data)
-    data["target"]["is_given"] = True
+    data["target"] |= {"is_given": True, "prefix": "Der <b>"}
+    assert "“Der &lt;b&gt;” was given, and the model went on from there." in explanation_page(data)
+    data["target"]["prefix"] = ""
     data["window"] = {"note": "The first 97 of 130 source tokens are shown."}
     difference = {
         "position": 2,
