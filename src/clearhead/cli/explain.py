@@ -27,7 +27,7 @@ class SentenceOptions:
     ] = None
     prefix: Annotated[
         str | None,
-        typer.Option(help="Start the translation with this text, and explain how the model goes on from there."),
+        typer.Option(help="Start the translation with this text, and explain how the model continues."),
     ] = None
     source_language: Annotated[
         str | None, typer.Option("--from", help="Source language, to choose a built-in model. \\[default: en]")

@@ -15,7 +15,7 @@ class ExplainOptions:
     """How much is explained.
 
     `continuations` is the number of other tokens that are forced at each position; `hypothesis` selects another
-    translation than the best (0); `prefix` is a beginning from which the model goes on; `sums` names the heads whose
+    translation than the best (0); `prefix` is a beginning that the model continues; `sums` names the heads whose
     queries, keys and values are written as JSON, or `all`.
     """
 

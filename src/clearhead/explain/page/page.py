@@ -78,7 +78,7 @@ def _notes(data: Mapping[str, Any]) -> Iterator[str]:
         yield data["window"]["note"]
     target = data.get("target") or {}
     if target.get("prefix"):
-        yield f"The beginning “{target['prefix']}” was given, and the model went on from there."
+        yield f"The beginning “{target['prefix']}” was given, and the model continued it."
     elif target.get("is_given"):
         yield "This translation was given; the model did not choose it."
     for difference in (data.get("translation") or {}).get("differences", ()):

@@ -70,7 +70,7 @@ def test_the_header_warns_of_a_window_a_given_translation_and_another_choice_in_
     data = by_hand.translation()
     assert 'class="warning"' not in explanation_page(data)
     data["target"] |= {"is_given": True, "prefix": "Der <b>"}
-    assert "“Der &lt;b&gt;” was given, and the model went on from there." in explanation_page(data)
+    assert "“Der &lt;b&gt;” was given, and the model continued it." in explanation_page(data)
     data["target"]["prefix"] = ""
     data["window"] = {"note": "The first 97 of 130 source tokens are shown."}
     difference = {
