@@ -25,7 +25,7 @@ from clearhead.files.standard_streams import discard_output, replace_closed_stre
 _GROUPS = {
     "Exercises": ("solve", "check", "experiment"),
     "Translation": ("translate", "models"),
-    "Training and evaluation": ("train", "evaluate", "score", "plot", "film"),
+    "Training and evaluation": ("train", "evaluate", "score", "plot", "film", "prune"),
     "Looking inside": ("explain", "heads"),
 }
 VERBS = tuple(verb for verbs in _GROUPS.values() for verb in verbs)

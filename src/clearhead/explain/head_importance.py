@@ -62,6 +62,17 @@ def head_importance(
     return {head: float(totals[head.where][head.number]) / len(pairs) for head in every_head(model.config)}
 
 
+def mean_loss(model: SequenceModel, pairs: Sequence[TokenPair]) -> float:
+    """Return the loss of a model in nats per token."""
+    total, num_tokens = 0.0, 0
+    with evaluation_mode(model), torch.inference_mode():
+        for indices in batches_of(pairs):
+            batch = batch_of([pairs[index] for index in indices], model.config, model.device)
+            total += float(_losses(model, batch, NO_GATES).sum())
+            num_tokens += int(_num_tokens(model, batch).sum())
+    return total / num_tokens
+
+
 def losses_without(
     model: SequenceModel, pairs: Sequence[TokenPair], advance: Advance = no_progress
 ) -> dict[AttentionHead | None, SentenceLosses]:

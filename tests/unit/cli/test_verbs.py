@@ -15,12 +15,13 @@ from clearhead.cli.heads import heads
 from clearhead.cli.main import app
 from clearhead.cli.models import models
 from clearhead.cli.plot import plot
+from clearhead.cli.prune import prune
 from clearhead.cli.score import score
 from clearhead.cli.solve import solve
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
 
-VERBS = (check, evaluate, experiment, explain, film, heads, models, plot, score, solve, train, translate)
+VERBS = (check, evaluate, experiment, explain, film, heads, models, plot, prune, score, solve, train, translate)
 
 
 def test_the_app_has_these_verbs() -> None:

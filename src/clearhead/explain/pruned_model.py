@@ -1,0 +1,210 @@
+"""Prune the model in a folder: read the text to measure it on, remove heads, and write the smaller model."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from clearhead.data.config import CorpusConfig
+from clearhead.data.corpora import read_texts as read_corpora
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.errors import CheckpointError, ConfigError, DataError, printable
+from clearhead.explain.head_selection import read_texts
+from clearhead.explain.pruning import (
+    Part,
+    Progress,
+    PruningReport,
+    PruningRow,
+    PruningText,
+    heads_in,
+    measure,
+    prune_in_steps,
+    step_counts,
+    sweep,
+)
+from clearhead.explain.token_pairs import encode_pairs
+from clearhead.files.json_file import json_writer
+from clearhead.files.writing import FileWriter, copy_writer, move_folder, temporary_beside
+from clearhead.formats.checkpoint import save_checkpoint
+from clearhead.formats.head_removal import without_heads
+from clearhead.formats.marian import TOKENIZER_FILES
+from clearhead.formats.model_folder import ModelFolder, find_model, load_model, load_vocabularies
+from clearhead.model import Transformer
+from clearhead.model.device import choose_device
+from clearhead.model.heads import find_heads
+from clearhead.text.special import language_tag
+from clearhead.text.tokeniser import FOLDER, split_tag
+from clearhead.training.config import RunConfig, check_run_config
+from clearhead.training.launch import launch
+from clearhead.training.outcome import Outcome
+from clearhead.training.run import CONFIG, RunFolder
+
+REPORT = "pruning.json"
+_EXPORTED = "model.bin"  # of CTranslate2
+
+
+@dataclass(frozen=True)
+class PruneRequest:
+    """What to remove: heads by name, or the least important until the share `keep` of a part is left."""
+
+    keep: float = 1.0
+    part: Part = "all"
+    heads: tuple[str, ...] = ()
+    num_steps: int = 8
+    search: SearchSettings | None = SearchSettings()  # None: no BLEU
+    num_lines: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedModel:
+    """A model in float32 with its folder, and the text to measure it on."""
+
+    folder: ModelFolder
+    model: Transformer
+    text: PruningText
+    dtype: torch.dtype  # of its file
+
+
+def open_for_pruning(
+    path: str | Path, files: Sequence[str], request: PruneRequest, device: str = "auto"
+) -> OpenedModel:
+    """Load a translation model and its text: two files, or without files the validation text of its run."""
+    if (Path(path) / _EXPORTED).is_file():
+        raise ConfigError(
+            f"{printable(str(path))} is a model converted for CTranslate2, from which no heads can be removed. "
+            "Give the run or the checkpoint that it was converted from.",
+            options=("model",),
+        )
+    folder = find_model(path)
+    vocabularies = load_vocabularies(folder)
+    model = load_model(folder, choose_device(device)).eval()
+    if not model.can_translate:
+        raise ConfigError(
+            f"only translation models can be pruned here, and this one has the shape {model.config.shape}."
+        )
+    texts = (read_texts(*files) if len(files) == 2 else _validation_text(folder, files))[: request.num_lines]
+    if not texts:
+        raise DataError("there are no sentences to measure the model on. Give files with at least one line.")
+    if folder.language is not None and folder.language in vocabularies.source.tags:
+        tag = language_tag(folder.language)
+        texts = [(source if split_tag(source)[0] else f"{tag} {source}", target) for source, target in texts]
+    return OpenedModel(folder, model.float(), PruningText(vocabularies, texts, request.search), model.dtype)
+
+
+def _validation_text(folder: ModelFolder, files: Sequence[str]) -> list[tuple[str, str]]:
+    if files:
+        raise ConfigError(f"give two files, sentences and their translations, or none; not {len(files)}.")
+    config = run_config(folder)
+    valid = None if config is None else config.data.valid
+    if config is None or valid is None:
+        raise ConfigError(
+            f"{printable(str(folder.folder))} has no validation text of its own. Give two files: sentences, one per "
+            "line, and their translations."
+        )
+    corpus = CorpusConfig.model_validate({"split": "valid", **valid.model_dump(exclude_none=True)})
+    data = config.data.model_copy(update={"deduplicate": False, "max_pairs": config.validation.max_sentences})
+    return list(read_corpora([corpus if valid.built_in else valid], data))
+
+
+def run_config(folder: ModelFolder) -> RunConfig | None:
+    """Return the config of the run that a model belongs to, or None if it belongs to none."""
+    return RunFolder(folder.vocabularies).read_config() if (folder.vocabularies / CONFIG).is_file() else None
+
+
+def prune(
+    opened: OpenedModel,
+    output: str | Path,
+    request: PruneRequest,
+    progress: Progress = lambda row: None,
+) -> PruningReport:
+    """Remove heads from a model, write the smaller model to a new folder, and return its measurements."""
+    target = Path(output)
+    _check_output(target)
+    rows: list[PruningRow] = []
+    smaller = opened.model
+    for smaller, row in _steps(opened, request):  # noqa: B007  # the last model is written
+        rows.append(row)
+        progress(row)
+    report = PruningReport(tuple(rows), smaller.config.heads_kept)
+    write_pruned(smaller.to(opened.dtype), target, opened.folder, report)
+    return report
+
+
+def _steps(opened: OpenedModel, request: PruneRequest) -> Iterator[tuple[Transformer, PruningRow]]:
+    """Yield the model itself, then ever smaller ones, with their measurements."""
+    model, text = opened.model, opened.text
+    if not request.heads:
+        counts = step_counts(len(heads_in(model.config, request.part)), request.keep, request.num_steps)
+        yield from prune_in_steps(model, text, counts, request.part)
+        return
+    heads, pairs = find_heads(request.heads, model.config), encode_pairs(model, text.vocabularies, text.texts)
+    for changed in (model, without_heads(model, heads)):
+        yield changed, measure(changed, text, pairs)
+
+
+def sweep_heads(opened: OpenedModel, request: PruneRequest, progress: Progress = lambda row: None) -> PruningReport:
+    """Measure a model with fewer and fewer heads, down to none; nothing is written."""
+    return sweep(opened.model, opened.text, request.num_steps, progress)
+
+
+def _check_output(target: Path) -> None:
+    if target.exists() or target.is_symlink():
+        raise CheckpointError(f"{printable(str(target))} exists already. Choose a new folder.", options=("output",))
+    if not target.absolute().parent.is_dir():
+        raise CheckpointError(
+            f"the folder of {printable(str(target))} does not exist. Create it first.", options=("output",)
+        )
+
+
+def write_pruned(model: Transformer, target: Path, origin: ModelFolder, report: PruningReport) -> None:
+    """Write a model with the vocabularies of its origin and the report; the folder appears when it is complete."""
+    part = temporary_beside(target)
+    try:
+        save_checkpoint(model, part, {REPORT: json_writer(report.to_dict()), **_tokenizer_files(origin.folder)})
+        if (origin.vocabularies / FOLDER).is_dir():
+            shutil.copytree(origin.vocabularies / FOLDER, part / FOLDER)
+        move_folder(part, target)
+    except OSError as wrong:
+        raise CheckpointError(
+            f"{printable(str(target))} cannot be written: {wrong.strerror}. Choose another folder.", options=("output",)
+        ) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _tokenizer_files(folder: Path) -> dict[str, FileWriter]:
+    return {name: copy_writer(folder / name) for name in TOKENIZER_FILES if (folder / name).is_file()}
+
+
+# Training after pruning
+
+
+def check_fine_tuning(folder: ModelFolder) -> RunConfig:
+    """Return the config of the run of a model, which has the text to train on."""
+    config = run_config(folder)
+    if config is None:
+        raise ConfigError(
+            f"{printable(str(folder.folder))} does not belong to a run, so there is no text to train it on. Train the "
+            "pruned model with a config of your own and training.init_from.",
+            options=("fine_tune",),
+        )
+    return config
+
+
+def fine_tune(config: RunConfig, pruned: str | Path, run: str | Path, num_updates: int) -> Outcome:
+    """Train a pruned model on the text of a run, in a new run folder, with the settings of `training.init_from`."""
+    data = config.model_dump(mode="json")
+    dropouts = [name for name in data["model"] if name.endswith("dropout")]
+    data |= {"run": str(run), "model": {name: data["model"][name] for name in dropouts}, "pinned": []}
+    data["text"]["tokeniser"] = None
+    data["training"] |= {
+        "init_from": str(pruned), "steps": num_updates, "epochs": None, "minutes": None, "rate": None, "warm_up": None,
+    }  # fmt: skip
+    data["validation"]["every"] = min(data["validation"]["every"], max(1, num_updates // 4))
+    data["validation"]["after"] = 0
+    checked, mistakes = check_run_config(data)
+    if checked is None or mistakes:
+        raise ConfigError(mistakes)
+    return launch(checked, run)
