@@ -66,7 +66,7 @@ def mean_loss(model: SequenceModel, pairs: Sequence[TokenPair]) -> float:
     """Return the loss of a model in nats per token."""
     total, num_tokens = 0.0, 0
     with evaluation_mode(model), torch.inference_mode():
-        for indices in batches_of(pairs):
+        for indices in batches_of(pairs, batch_tokens(model)):
             batch = batch_of([pairs[index] for index in indices], model.config, model.device)
             total += float(_losses(model, batch, NO_GATES).sum())
             num_tokens += int(_num_tokens(model, batch).sum())
