@@ -62,7 +62,7 @@ class MeasuringOptions:
 
 
 @dataclass(frozen=True)
-class ResultOptions:
+class PrunedOutputOptions:
     """What is written."""
 
     output: Annotated[Path | None, typer.Option("--output", "-o", help="New folder for the smaller model.")] = None
@@ -91,7 +91,7 @@ def prune(
     *,
     removal: RemovalOptions,
     measuring: MeasuringOptions,
-    result: ResultOptions,
+    result: PrunedOutputOptions,
     device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto,
 ) -> None:
     """Remove attention heads from a model, least important first, and write the smaller model to a new folder."""
@@ -106,7 +106,7 @@ def prune(
     _show(report, HeadForm.json if result.as_json else result.form)
 
 
-def _check_options(removal: RemovalOptions, result: ResultOptions) -> None:
+def _check_options(removal: RemovalOptions, result: PrunedOutputOptions) -> None:
     """Raise ConfigError before anything is loaded if the options contradict each other."""
     choices = [removal.keep is not None, bool(removal.remove), removal.sweep]
     if sum(choices) != 1:
@@ -122,7 +122,7 @@ def _run(
     files: list[str],
     removal: RemovalOptions,
     measuring: MeasuringOptions,
-    result: ResultOptions,
+    result: PrunedOutputOptions,
     device: str,
 ) -> "PruningReport":
     from clearhead.decoding.search.settings import SearchSettings
