@@ -149,6 +149,11 @@ def _run(
 
 
 def _progress(row: "PruningRow") -> None:
+    """Print a row as soon as it is measured, to a terminal only."""
+    import sys
+
+    if not sys.stderr.isatty():
+        return
     score = "" if row.bleu is None else f", BLEU {row.bleu.value:.2f}"
     typer.echo(f"{row.part}: {row.total} heads, loss {row.loss.value:.4f}{score}", err=True)
 
