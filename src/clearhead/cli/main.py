@@ -26,7 +26,7 @@ _GROUPS = {
     "Exercises": ("solve", "check", "experiment"),
     "Translation": ("translate", "models"),
     "Training and evaluation": ("train", "evaluate", "score", "plot", "film", "prune"),
-    "Looking inside": ("explain", "heads"),
+    "Looking inside": ("explain", "heads", "what-if"),
 }
 VERBS = tuple(verb for verbs in _GROUPS.values() for verb in verbs)
 _MAX_LINE = 4000  # characters of a line of a message
@@ -81,7 +81,8 @@ def build_app(verbs: Sequence[str] = VERBS) -> typer.Typer:
     app.callback()(options)
     for verb in verbs:
         group = next(group for group, names in _GROUPS.items() if verb in names)
-        app.command(verb, cls=_Verb, rich_help_panel=group)(getattr(import_module(f"clearhead.cli.{verb}"), verb))
+        name = verb.replace("-", "_")  # of the file and its function
+        app.command(verb, cls=_Verb, rich_help_panel=group)(getattr(import_module(f"clearhead.cli.{name}"), name))
     return app
 
 

@@ -8,27 +8,37 @@ if TYPE_CHECKING:
     from clearhead.explain.continuation import continue_from
     from clearhead.explain.explanation import Explanation
     from clearhead.explain.explanation_file import to_dict, to_npz
+    from clearhead.explain.intervention import Intervention, Patch
     from clearhead.explain.opening import LoadedModel, open_model
     from clearhead.explain.options import ExplainOptions
     from clearhead.explain.page.page import explanation_page
     from clearhead.explain.sentence import explain
+    from clearhead.explain.what_if_corpus import CorpusChange, what_if_on_corpus
+    from clearhead.explain.what_if_sentence import WhatIf, what_if
 
 _HOMES = {
     **dict.fromkeys(("Comparison", "compare"), "comparison"),
     "continue_from": "continuation",
     "Explanation": "explanation",
     **dict.fromkeys(("to_dict", "to_npz"), "explanation_file"),
+    **dict.fromkeys(("Intervention", "Patch"), "intervention"),
     **dict.fromkeys(("LoadedModel", "open_model"), "opening"),
     "ExplainOptions": "options",
     "explain": "sentence",
     "explanation_page": "page.page",
+    **dict.fromkeys(("WhatIf", "what_if"), "what_if_sentence"),
+    **dict.fromkeys(("CorpusChange", "what_if_on_corpus"), "what_if_corpus"),
 }
 
 __all__ = [
     "Comparison",
+    "CorpusChange",
     "ExplainOptions",
     "Explanation",
+    "Intervention",
     "LoadedModel",
+    "Patch",
+    "WhatIf",
     "compare",
     "continue_from",
     "explain",
@@ -36,6 +46,8 @@ __all__ = [
     "open_model",
     "to_dict",
     "to_npz",
+    "what_if",
+    "what_if_on_corpus",
 ]
 
 

@@ -8,13 +8,13 @@ import torch
 
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
-from clearhead.errors import DataError, did_you_mean, printable
+from clearhead.errors import DataError
 from clearhead.explain.continuation import encoded_source
 from clearhead.explain.explanation import ExplainedModel
 from clearhead.explain.explanation_file import DIGITS, model_facts
 from clearhead.explain.opening import LoadedModel, double_copy, explained_model, model_name
 from clearhead.explain.options import check_text
-from clearhead.explain.token_row import TokenRow
+from clearhead.explain.token_row import TokenRow, plain_word
 from clearhead.explain.traced_pass import to_array, trace_pass
 from clearhead.model import Transformer
 from clearhead.worksheet.arrays import Array
@@ -92,7 +92,7 @@ def compare(
     double = double_copy(model.model)
     sides = [_side(double, row, index) for row, index in zip(rows, indices, strict=True)]
     name = model.name if isinstance(model, LoadedModel) else model_name(model)
-    return Comparison(explained_model(model.model, name), _plain(rows[0].words[indices[0]]), (sides[0], sides[1]))
+    return Comparison(explained_model(model.model, name), plain_word(rows[0].words[indices[0]]), (sides[0], sides[1]))
 
 
 def cosine(one: Array, other: Array) -> float:
@@ -112,33 +112,19 @@ def _row(model: Translator | LoadedModel, text: str, language: str | None) -> To
     return TokenRow.of(tokeniser, (*ids, eos), text)
 
 
-def _plain(word: str) -> str:
-    """Return a word as it is compared: without punctuation around it, in lower case."""
-    return word.strip(".,;:!?\"'()[]«»“”„¿¡।").casefold()
-
-
 def _shared_word(rows: list[TokenRow], word: str | None) -> list[int]:
     """Return the index of the word in each sentence; raise DataError if one of them does not contain it."""
-    words = [[_plain(text) for text in row.words] for row in rows]
     if word is None:
+        words = [[plain_word(text) for text in row.words] for row in rows]
         shared = sorted({text for text in words[0] if text and text in words[1]}, key=len)
         if not shared:
             raise DataError("the two sentences have no word in common. Give two sentences with the same word.")
         word = shared[-1]
-    for row, texts in zip(rows, words, strict=True):
-        if _plain(word) not in texts:
-            raise DataError(
-                f"'{printable(row.text[:80])}' does not contain the word '{printable(word[:40])}'."
-                f"{did_you_mean(word, row.words)}",
-                options=("word",),
-            )
-    return [texts.index(_plain(word)) for texts in words]
+    return [row.find_word(word) for row in rows]
 
 
 def _side(model: Transformer, row: TokenRow, word: int) -> ComparedSide:
-    tokens = [token for token, own in enumerate(row.word_of) if own == word]
-    letters = [token for token in tokens if any(character.isalnum() for character in row.pieces[token])]
-    positions = tuple(letters or tokens)  # "bank." is the word bank, and the full stop is a token of its own
+    positions = row.tokens_of(word)
     ids = [row.ids[position] for position in positions]
     if model.can_continue_text:
         assert model.decoder is not None

@@ -104,9 +104,9 @@ def _with_language(
     chosen = own_language if language is None else language
     if chosen is None or chosen not in tags:
         return list(texts)
-    return [(_tagged(source, chosen), target) for source, target in texts]
+    return [(tagged(source, chosen), target) for source, target in texts]
 
 
-def _tagged(source: str, language: str) -> str:
+def tagged(source: str, language: str) -> str:
     """Return a sentence with the tag of its target language, unless it has one."""
     return source if split_tag(source)[0] is not None else f"{language_tag(language)} {source}"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, printable
@@ -26,14 +27,16 @@ class LoadedModel:
     name: str = ""
 
 
-def open_model(path: str | Path | ModelFolder) -> Translator | LoadedModel:
+def open_model(
+    path: str | Path | ModelFolder, *, device: DeviceName = "auto", precision: Precision = "auto"
+) -> Translator | LoadedModel:
     """Load a run, a checkpoint, an OPUS-MT folder or a built-in model, of any shape, with PyTorch."""
     refuse_exported(path)
     folder = find_model(path)
     if load_config(folder).shape == "encoder-decoder":
-        return Translator.load(folder, engine="torch")
+        return Translator.load(folder, engine="torch", device=device, precision=precision)
     vocabularies = load_vocabularies(folder)
-    return LoadedModel(load_model(folder).eval(), vocabularies, folder.vocabularies.absolute().name)
+    return LoadedModel(load_model(folder, device, precision).eval(), vocabularies, folder.vocabularies.absolute().name)
 
 
 def refuse_exported(path: str | Path | ModelFolder) -> None:

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from clearhead.decoding.word_alignment import words_of
+from clearhead.errors import DataError, did_you_mean, printable
 from clearhead.text.normalise import SPACE_MARK
 from clearhead.text.tokeniser import Tokeniser
 from clearhead.worksheet.arrays import Array
 
+PUNCTUATION = ".,;:!?\"'()[]«»“”„¿¡।"
 # Thai and Lao, Burmese, Khmer, Japanese kana, Chinese characters (two blocks and their extensions)
 _UNSPACED = (
     *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF)),
@@ -41,7 +43,7 @@ class TokenRow:
         word_of: list[int | None] = [None] * len(ids)
         for number, word in enumerate(spelled.words):
             tokens = [index for index, other in enumerate(spelled.word_of) if other == number]
-            groups = _by_piece(tokeniser, ids, tokens) if _is_unspaced(word) else [(word, tokens)]
+            groups = _by_piece(tokeniser, ids, tokens) if is_unspaced(word) else [(word, tokens)]
             for part, own in groups:
                 for token in own:
                     word_of[token] = len(words)
@@ -60,6 +62,23 @@ class TokenRow:
                 matrix[token, word] = 1.0
         return matrix
 
+    def find_word(self, word: str) -> int:
+        """Return the index of the first occurrence of a word; raise DataError if the sentence does not contain it."""
+        words = [plain_word(own) for own in self.words]
+        if plain_word(word) not in words:
+            raise DataError(
+                f"'{printable(self.text[:80])}' does not contain the word '{printable(word[:40])}'."
+                f"{did_you_mean(word, self.words)}",
+                options=("word",),
+            )
+        return words.index(plain_word(word))
+
+    def tokens_of(self, word: int) -> tuple[int, ...]:
+        """Return the positions of the tokens of a word; punctuation after it, as in "bank.", is left out."""
+        tokens = [token for token, own in enumerate(self.word_of) if own == word]
+        letters = [token for token in tokens if any(character.isalnum() for character in self.pieces[token])]
+        return tuple(letters or tokens)
+
     def without(self, word: int) -> str:
         """Return the text without a word, with spaces where it has them."""
         starts = [self.pieces[self.word_of.index(index)].startswith(SPACE_MARK) for index in range(len(self.words))]
@@ -77,7 +96,7 @@ class TokenRow:
         }
 
 
-def _is_unspaced(word: str) -> bool:
+def is_unspaced(word: str) -> bool:
     """Return whether a word has a character of a script without spaces."""
     return any(first <= ord(character) <= last for character in word for first, last in _UNSPACED)
 
@@ -97,3 +116,8 @@ def _by_piece(tokeniser: Tokeniser, ids: Sequence[int], tokens: Sequence[int]) -
     elif waiting:
         parts.append(("", waiting))
     return parts
+
+
+def plain_word(word: str) -> str:
+    """Return a word as it is compared: without punctuation around it, in lower case."""
+    return word.strip(PUNCTUATION).casefold()

@@ -20,14 +20,15 @@ from clearhead.cli.score import score
 from clearhead.cli.solve import solve
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
+from clearhead.cli.what_if import what_if
 
-VERBS = (check, evaluate, experiment, explain, film, heads, models, plot, prune, score, solve, train, translate)
+VERBS = (check, evaluate, experiment, explain, film, heads, models, plot, prune, score, solve, train, translate, what_if)
 
 
 def test_the_app_has_these_verbs() -> None:
     registered = {command.name: command.callback for command in app.registered_commands}
     assert {name: inspect.unwrap(verb) for name, verb in registered.items() if verb is not None} == {
-        verb.__name__: inspect.unwrap(verb) for verb in VERBS
+        verb.__name__.replace("_", "-"): inspect.unwrap(verb) for verb in VERBS
     }
 
 
@@ -37,7 +38,7 @@ def test_a_verb_is_in_the_file_of_its_name_and_has_a_description(verb: object) -
     module = inspect.getmodule(inspect.unwrap(verb))  # type: ignore[arg-type]
     assert module is not None
     assert module.__name__ == f"clearhead.cli.{name}"
-    assert (module.__doc__ or "").startswith(f"`clearhead {name}`: ")
+    assert (module.__doc__ or "").startswith(f"`clearhead {name.replace('_', '-')}`: ")
     assert (inspect.getdoc(verb) or "").splitlines()[0].endswith(".")
 
 

@@ -1,0 +1,279 @@
+"""What if a head were missing, a state came from another sentence, or a word were another one?
+
+The translation of the changed model beside that of the unchanged one, and the change of log P for every token.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from operator import attrgetter
+from typing import Any, Literal
+
+import torch
+
+from clearhead.decoding.engines.torch_engine import TorchEngine
+from clearhead.decoding.pipeline import TranslationOptions
+from clearhead.decoding.scoring import token_log_probs
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translation import Translation
+from clearhead.decoding.translator import Translator
+from clearhead.errors import ConfigError, DataError, printable
+from clearhead.explain.continuation import encoded_source
+from clearhead.explain.intervention import Intervention, state_patch, swap_words
+from clearhead.explain.opening import LoadedModel
+from clearhead.explain.options import check_text
+from clearhead.explain.token_row import TokenRow
+from clearhead.model import Batch, SequenceModel, Transformer
+from clearhead.model.gated import GatedModel
+from clearhead.model.gates import NO_GATES, HeadGates
+from clearhead.model.modes import evaluation_mode
+from clearhead.model.patch import PatchedModel
+from clearhead.text.tokeniser import Tokeniser
+
+Outcome = Literal["translation", "text", "classes"]
+
+
+@dataclass(frozen=True)
+class TokenChange:
+    """A token of the unchanged model's translation (or a class), and its log P before and after the change."""
+
+    piece: str
+    before: float
+    after: float
+
+    @property
+    def difference(self) -> float:
+        """The change of log P."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True)
+class TokenReplacement:
+    """Tokens of the old translation, from `position` on, and the tokens of the new one in their place."""
+
+    position: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The outcome of a what-if question.
+
+    `before` and `after` are translations, the most probable classes of a classifier, or the text of a language model.
+    `log_prob` is log P of the new translation in the changed model.
+    """
+
+    kind: Outcome
+    lines: tuple[str, ...]  # what was changed
+    intervention: Intervention
+    source: str
+    changed_source: str
+    before: str
+    after: str
+    tokens: tuple[TokenChange, ...]
+    replacements: tuple[TokenReplacement, ...] = ()
+    log_prob: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the change makes no difference to the translation or the class."""
+        return self.before == self.after
+
+    @property
+    def total(self) -> TokenChange | None:
+        """log P of all tokens together; None for classes, of which only one is right."""
+        if self.kind == "classes":
+            return None
+        before, after = (math.fsum(getattr(token, side) for token in self.tokens) for side in ("before", "after"))
+        return TokenChange("total", before, after)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the data for JSON."""
+        total = self.total
+        return {
+            "clearhead_what_if": 1,
+            "kind": self.kind,
+            "change": self.intervention.to_dict(),
+            "source": self.source,
+            "changed_source": self.changed_source,
+            "before": self.before,
+            "after": self.after,
+            "is_same": self.is_same,
+            "tokens": [{**vars(token), "difference": token.difference} for token in self.tokens],
+            "total": total and {"before": total.before, "after": total.after, "difference": total.difference},
+            "changed_tokens": [
+                {"position": one.position, "before": list(one.before), "after": list(one.after)}
+                for one in self.replacements
+            ],
+            "log_prob": self.log_prob,
+            "notes": list(self.notes),
+        }
+
+
+def what_if(
+    model: Translator | LoadedModel,
+    text: str,
+    intervention: Intervention,
+    *,
+    search: SearchSettings = SearchSettings(),
+    language: str | None = None,
+) -> WhatIf:
+    """Translate a sentence with a changed model or a swapped word, and compare with the unchanged translation.
+
+    `search` and `language` are those of `translate`. A language model compares log P of every token of the text, a
+    classifier that of every class. The translator must use torch.
+    """
+    if isinstance(model, LoadedModel):
+        answer = _what_if_text if model.model.can_continue_text else _what_if_classes
+        return answer(model, text, intervention)
+    return _TranslationQuestion(model, intervention, search, language).answer(text)
+
+
+# Translations
+
+
+@dataclass(frozen=True, eq=False)
+class _TranslationQuestion:
+    """Answers what-if questions about one translator."""
+
+    translator: Translator
+    intervention: Intervention
+    search: SearchSettings
+    language: str | None
+
+    def answer(self, text: str) -> WhatIf:
+        """Translate a sentence before and after the change, and score the first translation in both models."""
+        translator, vocabularies = self.translator, self.translator.vocabularies
+        changed_text = swap_words(text, self.intervention.swap)
+        lines = self.intervention.lines(translator.model.config)
+        own, changed = (self._row(sentence) for sentence in (text, changed_text))
+        view = self._changed_model(changed)
+        before = self._translated(translator, text)
+        after = self._translated(self._changed_translator(view), changed_text)
+        tokens = before.parts[0].hypotheses[0].tokens
+        new_tokens = after.parts[0].hypotheses[0].tokens
+        pieces, new_pieces = (vocabularies.target.pieces(ids) for ids in (tokens, new_tokens))
+        return WhatIf(
+            kind="translation",
+            lines=tuple(lines),
+            intervention=self.intervention,
+            source=text,
+            changed_source=changed_text,
+            before=before.text,
+            after=after.text,
+            tokens=_token_changes(pieces, _log_probs(translator.model, own, tokens), _log_probs(view, changed, tokens)),
+            replacements=_replacements(pieces, new_pieces),
+            log_prob=after.log_prob_of(0),
+            # a changed model is expected to write unlikely translations
+            notes=tuple(dict.fromkeys((*before.notes, *(after.notes if view is translator.model else ())))),
+        )
+
+    def _row(self, text: str) -> TokenRow:
+        ids = encoded_source(self.translator, text, self.search, self.language)
+        return _checked_row(self.translator.model, self.translator.vocabularies.source, ids, text)
+
+    def _changed_model(self, row: TokenRow) -> SequenceModel:
+        model, patch = self.translator.model, self.intervention.patch
+        gates = self.intervention.gates(model)
+        if patch is None:
+            return GatedModel(model, gates) if gates.is_on else model
+        assert isinstance(model, Transformer)
+        return PatchedModel(model, gates, state_patch(model, patch, row, self._row(patch.sentence)))
+
+    def _changed_translator(self, model: SequenceModel) -> Translator:
+        if model is self.translator.model:
+            return self.translator
+        return Translator(self.translator.vocabularies, TorchEngine(model), statistics=self.translator.statistics)
+
+    def _translated(self, translator: Translator, text: str) -> Translation:
+        language = self.translator.pipeline(self.search, TranslationOptions(language=self.language)).options.language
+        translation = translator.translate([text], self.search, TranslationOptions(language=language))[0]
+        if len(translation.parts) > 1:
+            raise DataError(
+                f"the text has {len(translation.parts)} sentences, which are translated one by one. Give one of them, "
+                f"such as '{printable(translation.parts[0].source[:80])}'."
+            )
+        return translation
+
+
+def _checked_row(model: SequenceModel, tokeniser: Tokeniser, ids: Sequence[int], text: str) -> TokenRow:
+    """Return the tokens of a text with the end token; raise DataError if the model cannot read so long a text."""
+    longest = model.config.position_limit
+    if longest is not None and len(ids) >= longest:
+        raise DataError(f"the text has {len(ids)} tokens, but this model reads at most {longest - 1}. Shorten it.")
+    return TokenRow.of(tokeniser, (*ids, model.config.eos), text)
+
+
+def _log_probs(model: SequenceModel, source: TokenRow | None, target: Sequence[int]) -> list[float]:
+    """Return log P of every token of a target."""
+    source_ids = None if source is None else torch.tensor([source.ids], device=model.device)
+    with evaluation_mode(model), torch.inference_mode():
+        rows = token_log_probs(model, source_ids, torch.tensor([list(target)], device=model.device))
+    return [float(log_prob) for log_prob in rows[0]]
+
+
+def _token_changes(pieces: Sequence[str], before: Sequence[float], after: Sequence[float]) -> tuple[TokenChange, ...]:
+    return tuple(TokenChange(*values) for values in zip(pieces, before, after, strict=True))
+
+
+def _replacements(before: Sequence[str], after: Sequence[str]) -> tuple[TokenReplacement, ...]:
+    """Return where two sequences of tokens differ."""
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    return tuple(
+        TokenReplacement(start, tuple(before[start:end]), tuple(after[new_start:new_end]))
+        for tag, start, end, new_start, new_end in matcher.get_opcodes()
+        if tag != "equal"
+    )
+
+
+# Models of one stack
+
+
+def _what_if_text(loaded: LoadedModel, text: str, intervention: Intervention) -> WhatIf:
+    """Compare log P of every token of a text in a language model."""
+    if intervention.swap or intervention.patch:
+        raise ConfigError(
+            "a language model reads no source whose words or states could be changed. Change its heads only.",
+            options=("without", "uniform"),
+        )
+    row = _loaded_row(loaded, loaded.vocabularies.target, text)
+    changed = GatedModel(loaded.model, intervention.gates(loaded.model))
+    before, after = (_log_probs(model, None, row.ids) for model in (loaded.model, changed))
+    tokens = _token_changes(row.pieces, before, after)
+    lines = tuple(intervention.lines(loaded.model.config))
+    return WhatIf("text", lines, intervention, text, text, text, text, tokens)
+
+
+def _what_if_classes(loaded: LoadedModel, text: str, intervention: Intervention) -> WhatIf:
+    """Compare log P of every class of a text, the most probable class first."""
+    if intervention.patch:
+        raise ConfigError(
+            "states can only be patched in a model that translates. Change heads, or swap a word.",
+            options=("without", "uniform", "swap"),
+        )
+    model, gates = loaded.model, intervention.gates(loaded.model)
+    changed_text = swap_words(text, intervention.swap)
+    sides = ((text, NO_GATES), (changed_text, gates))
+    before, after = (_class_log_probs(loaded, sentence, own_gates) for sentence, own_gates in sides)
+    labels = loaded.vocabularies.labels or [str(number) for number in range(len(before))]
+    order = sorted(range(len(before)), key=lambda number: -before[number])
+    tokens = tuple(TokenChange(labels[number], before[number], after[number]) for number in order)
+    best, new_best = (max(tokens, key=attrgetter(side)).piece for side in ("before", "after"))
+    lines = tuple(intervention.lines(model.config))
+    return WhatIf("classes", lines, intervention, text, changed_text, best, new_best, tokens)
+
+
+def _class_log_probs(loaded: LoadedModel, text: str, gates: HeadGates) -> list[float]:
+    row = _loaded_row(loaded, loaded.vocabularies.source, text)
+    with evaluation_mode(loaded.model), torch.inference_mode():
+        logits = loaded.model(Batch(torch.tensor([row.ids], device=loaded.model.device)), gates=gates)
+        return [float(log_prob) for log_prob in torch.log_softmax(logits[0].double(), dim=-1)]
+
+
+def _loaded_row(loaded: LoadedModel, tokeniser: Tokeniser, text: str) -> TokenRow:
+    ids = tokeniser.encode([text])[0]
+    check_text(text, ids, tokeniser)
+    return _checked_row(loaded.model, tokeniser, ids, text)
