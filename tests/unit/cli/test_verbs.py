@@ -22,7 +22,22 @@ from clearhead.cli.train import train
 from clearhead.cli.translate import translate
 from clearhead.cli.what_if import what_if
 
-VERBS = (check, evaluate, experiment, explain, film, heads, models, plot, prune, score, solve, train, translate, what_if)
+VERBS = (
+    check,
+    evaluate,
+    experiment,
+    explain,
+    film,
+    heads,
+    models,
+    plot,
+    prune,
+    score,
+    solve,
+    train,
+    translate,
+    what_if,
+)
 
 
 def test_the_app_has_these_verbs() -> None:
