@@ -76,7 +76,7 @@ class ChangeOptions:
 
 
 @dataclass(frozen=True)
-class TextOptions:
+class QuestionOptions:
     """How it is translated, and on how many lines."""
 
     source_language: Annotated[
@@ -113,7 +113,7 @@ def what_if(
     ],
     model: ModelOption = None,
     change: ChangeOptions,
-    text: TextOptions,
+    text: QuestionOptions,
     engine: Annotated[EngineName, typer.Option(help="Only torch can change the inside of a model.")] = EngineName.auto,
     device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -186,7 +186,7 @@ def _compare_sentence(
     opened: "Translator | LoadedModel",
     texts: Sequence[str],
     question: "Intervention",
-    options: TextOptions,
+    options: QuestionOptions,
     as_json: bool,
 ) -> None:
     from clearhead.explain.what_if_sentence import what_if
@@ -202,7 +202,7 @@ def _compare_test_set(
     opened: "Translator | LoadedModel",
     texts: Sequence[str],
     question: "Intervention",
-    options: TextOptions,
+    options: QuestionOptions,
     as_json: bool,
 ) -> None:
     from clearhead.cli.evaluation_output import draw, waiting

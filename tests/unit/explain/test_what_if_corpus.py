@@ -8,9 +8,10 @@ from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError
 from clearhead.evaluation.scores import bleu, chrf
 from clearhead.evaluation.significance import Resampling
-from clearhead.explain import CorpusChange, Intervention, LoadedModel, what_if_on_corpus
+from clearhead.explain import Intervention, LoadedModel
 from clearhead.explain.head_importance import losses_without
 from clearhead.explain.token_pairs import encode_pairs
+from clearhead.explain.what_if_corpus import CorpusChange, what_if_on_corpus
 from clearhead.model.heads import find_heads
 from tests.parity.test_model_gates import without_rows
 from tests.unit.decoding.toys import random_model
