@@ -68,3 +68,11 @@ def test_the_command_answers_without_a_model(tmp_path: Path) -> None:
     assert (completed.returncode, completed.stdout.strip().rstrip(".!").lstrip("¡")) == (0, "Vamos")
     listed = json.loads(run("models", "--json").stdout)
     assert {model["name"] for model in listed} == {model.name for model in MODELS}
+
+
+def test_capital_letters_are_translated_from_lower_case() -> None:
+    done = run("translate", "CONGRATULATIONS!", "GOOD MORNING, MY FRIENDS.", "--json")
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["source"], first["translation"]) == ("CONGRATULATIONS!", "¡Felicidades!")
+    assert second["translation"] == "Buenos días, mis amigos."
+    assert first["notes"][0].startswith("Sentences in capital letters, which were translated from lower case: ")

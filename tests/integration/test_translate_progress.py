@@ -158,7 +158,7 @@ def test_a_remark_is_printed_above_the_bar(tmp_path: Path) -> None:
     tagged = str(make_run(tmp_path / "run", ("de", "hi")))
     (tmp_path / "in.txt").write_text("a dog\n" * 29)
     files = ("-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
-    terminal = Terminal(["translate", "-m", tagged, *files, *SHORT, "--window", "1"], width=120)
+    terminal = Terminal(["translate", "-m", tagged, *files, *SHORT, "--window", "1", "--quiet"], width=120)
     assert terminal.close() == 0
     assert terminal.lines[0] == (
         "clearhead: This model translates into several languages (de, hi). Choose one of them (--to)."

@@ -11,6 +11,7 @@ import typer
 from clearhead.errors import ConfigError, printable
 
 if TYPE_CHECKING:
+    from clearhead.formats.built_in import Direction
     from clearhead.formats.model_folder import ModelFolder
 
 ModelOption = Annotated[
@@ -69,7 +70,10 @@ def translation_model(model: Path | None, texts: Sequence[str], source: str | No
     named = None if model.is_dir() else find_built_in(str(model))
     if named is not None:
         direction = named.direction
-        if source is None and target is None:
+        if str(model) == direction.name != named.model.name:
+            _refuse_other_direction(direction, source, target)
+            source, target = direction.source, direction.target
+        elif source is None and target is None:
             source, target = direction.source, direction.target
         return ModelChoice(built_in_folder(built_in_for(source, target, named.model.name)))
     if source is not None:
@@ -78,3 +82,15 @@ def translation_model(model: Path | None, texts: Sequence[str], source: str | No
             "source language. Remove --from."
         )
     return ModelChoice(model, target)
+
+
+def _refuse_other_direction(direction: "Direction", source: str | None, target: str | None) -> None:
+    """Raise ConfigError if --from or --to contradicts the direction that --model names."""
+    from clearhead.formats.built_in import language_code
+
+    for flag, word, code in (("--from", source, direction.source), ("--to", target, direction.target)):
+        if word is not None and language_code(word, [code]) != code:
+            raise ConfigError(
+                f"--model {direction.name} translates from '{direction.source}' into '{direction.target}', but {flag} "
+                f"is '{printable(word)}'. Remove one of the two options."
+            )

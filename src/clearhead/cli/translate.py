@@ -24,6 +24,8 @@ from clearhead.cli.translate_progress import TranslationProgress, can_show_progr
 from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clearhead.decoding.alignment import AlignmentRule
     from clearhead.decoding.annotation import Annotator
     from clearhead.decoding.job import Explainer, TranslationJob
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 _EXTRA = "torch"
 _SHORT = 800  # characters
+_MANY = 500  # lines that take NumPy several seconds
 
 
 @with_option_groups
@@ -84,16 +87,35 @@ def translate(
                 if shown.quiet and remark.is_advice
                 else progress.print(f"clearhead: {_with_flags(remark, context)}")
             ),
-            progress.advance,
+            _advancing(progress, is_slow=translator.engine.name == "numpy" and engine.is_auto and not shown.quiet),
             progress.resume,
         )
         output = JobOutput(shown.scores, shown.align, shown.draw, shown.alternatives, shown.choices, as_json)
         job = TranslationJob(translator, source, settings, options, output, hooks)
-        _run(job, lines, lines.window_size(is_typed=is_typed), progress)
+        _run(job, lines, lines.window_size(translator.engine.name, is_typed=is_typed), progress)
     except ModuleNotFoundError as missing:
         if missing.name == _EXTRA:
             raise ClearheadError(not_installed("translate", missing.name, "translate")) from None
         raise
+
+
+def _advancing(progress: TranslationProgress, *, is_slow: bool) -> "Callable[[int], None]":
+    """Return the function that is called with the number of lines so far; it names a faster engine once."""
+    from clearhead.decoding.engines.opening import is_installed
+
+    has_hint = is_slow and not is_installed("ctranslate2")
+
+    def advance(num_lines: int) -> None:
+        nonlocal has_hint
+        progress.advance(num_lines)
+        if has_hint and num_lines >= _MANY:
+            has_hint = False
+            progress.print(
+                "clearhead: the engine is NumPy. For many lines, CTranslate2 is faster: run pip install '.[fast]' in a "
+                "clone of clearhead."
+            )
+
+    return advance
 
 
 def _limit_threads(num_characters: int | None) -> None:

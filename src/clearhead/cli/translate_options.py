@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from clearhead.formats.model_folder import ModelFolder
 
 
+_NUMPY_WINDOW = 128  # lines: about a second, so that progress is visible
+
+
 class EngineName(StrEnum):
     """The engine that runs the model."""
 
@@ -127,7 +130,7 @@ class LineOptions:
         typer.Option(
             min=1,
             help="Number of lines to translate together; 1 translates and writes each line immediately. "
-            "\\[default: 1024]",
+            "\\[default: 1024, with NumPy 128]",
         ),
     ] = None
 
@@ -169,8 +172,8 @@ class LineOptions:
 
         return not has_texts and self.input in (None, "-") and is_interactive()
 
-    def window_size(self, *, is_typed: bool) -> int:
-        """Return the number of lines to translate together: one if they are typed in a terminal."""
+    def window_size(self, engine: str, *, is_typed: bool) -> int:
+        """Return the number of lines to translate together: one if they are typed in a terminal, few with NumPy."""
         from clearhead.decoding.pipeline import WINDOW
 
         if self.window is not None:
@@ -178,7 +181,7 @@ class LineOptions:
         if is_typed:
             typer.echo("clearhead: type a sentence and press Enter; Ctrl-D ends.", err=True)
             return 1
-        return WINDOW
+        return _NUMPY_WINDOW if engine == "numpy" else WINDOW
 
 
 @dataclass(frozen=True)
@@ -353,6 +356,11 @@ class EngineOptions:
     engine: Annotated[EngineName, typer.Option(help="Library that runs the model.")] = EngineName.auto
     device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto
     precision: Annotated[EnginePrecision, typer.Option(help="Number type to compute in.")] = EnginePrecision.auto
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the engine is chosen by clearhead."""
+        return self.engine == EngineName.auto
 
     def load(self, model: "Path | ModelFolder", needs: "EngineNeeds") -> "Translator":
         """Load a model with an engine that supports `needs`."""

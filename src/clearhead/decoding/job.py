@@ -289,7 +289,7 @@ class TranslationJob:
         if line.data is None:
             return ""
         is_plain = not (self.columns.scores or self.columns.n_best)
-        omitted = {"line", "source", "has_ended", "parts", *({"score", "log_prob"} if is_plain else ())}
+        omitted = {"line", "source", "has_ended", "notes", "parts", *({"score", "log_prob"} if is_plain else ())}
         new_values = {name: value for name, value in self._record(translation).items() if name not in omitted}
         conflicts = [name for name in new_values if name in line.data]
         if conflicts:

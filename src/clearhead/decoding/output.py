@@ -58,6 +58,7 @@ def to_record(translation: Translation, columns: OutputColumns, pieces: Sequence
         "log_prob": translation.log_prob_of(0),
         "has_ended": translation.has_ended,
     }
+    record["notes"] = list(translation.notes)
     if len(translation.parts) > 1:
         record["parts"] = [{"source": part.source, "translation": part.texts[0]} for part in translation.parts]
     if columns.n_best:

@@ -15,6 +15,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.unfamiliar import UnfamiliarText
 from clearhead.errors import DataError, printable
+from clearhead.text.capitals import without_capitals
 from clearhead.text.sentences import DEFAULT_LANGUAGE, TextPart, split_long, split_sentences
 from clearhead.text.special import language_tag
 from clearhead.text.statistics import TextStatistics
@@ -103,11 +104,15 @@ def windows(lines: Iterable[T], size: int = WINDOW) -> Iterator[list[T]]:
 
 
 class _OpenedLine(NamedTuple):
-    """A line without its language tag, split into sentences if requested; an empty line has no parts."""
+    """A line without its language tag, split into sentences if requested; an empty line has no parts.
+
+    `capitals` is its first sentence in capital letters, which are not in the parts.
+    """
 
     number: int
     tag: str
     parts: list[TextPart]
+    capitals: str = ""
 
 
 @dataclass
@@ -152,13 +157,14 @@ class TranslationPipeline:
 
     def translate(self, window: Sequence[SourceLine]) -> list[Translation]:
         """Translate the lines of one window."""
-        rows_by_line = self._rows([self._open(line) for line in window])
+        opened = [self._open(line) for line in window]
+        rows_by_line = self._rows(opened)
         self._fill([row for rows in rows_by_line for row in rows if row.segment is not None])
         penalty = self.search.length_penalty
         translations = []
-        for line, rows in zip(window, rows_by_line, strict=True):
+        for line, own, rows in zip(window, opened, rows_by_line, strict=True):
             notes = tuple(dict.fromkeys(note for row in rows for note in row.notes))
-            notes += self.unfamiliar.notes(line.number, [row.part for row in rows])
+            notes += self.unfamiliar.notes(line.number, [row.part for row in rows], own.capitals)
             translations.append(Translation(line.number, line.text, tuple(row.part for row in rows), penalty, notes))
         return translations
 
@@ -180,7 +186,9 @@ class TranslationPipeline:
         if not text.strip():
             return _OpenedLine(line.number, tag, [])
         parts = split_sentences(text, self._language) if self.splits_lines else [TextPart(text)]
-        return _OpenedLine(line.number, tag, parts)
+        lower = [replace(part, text=without_capitals(part.text, self._source)) for part in parts]
+        capitals = next((part.text for part, other in zip(parts, lower, strict=True) if part != other), "")
+        return _OpenedLine(line.number, tag, lower, capitals)
 
     def _rows(self, lines: Sequence[_OpenedLine]) -> list[list[_Row]]:
         """Encode the parts of every line, and split parts that are too long."""

@@ -15,6 +15,7 @@ from clearhead.decoding.pipeline import WINDOW, SourceLine, TranslationOptions, 
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.errors import ConfigError, DataError
+from clearhead.formats.built_in import language_code
 from clearhead.formats.model_files import model_files
 from clearhead.formats.model_folder import ModelFolder, find_model, load_statistics, load_vocabularies
 from clearhead.text.statistics import TextStatistics
@@ -136,6 +137,8 @@ class Translator:
         self.prepare(options.needs(search))
         if options.language is None:
             options = replace(options, language=self._language)
+        else:
+            options = replace(options, language=language_code(options.language, self.vocabularies.source.tags))
         return TranslationPipeline(self.vocabularies, self.engine, search, options, self.statistics)
 
     def prepare(self, needs: EngineNeeds) -> None:

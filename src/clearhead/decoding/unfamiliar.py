@@ -1,9 +1,10 @@
 """Recognise input that is unlike what a model was trained on, and translations that are visibly wrong.
 
-There are six kinds of findings: characters that are not in the vocabulary, words in unusually many pieces, sentences
-that are unusually long, translations that the model itself finds unlikely, numbers that the translation does not have,
-and letters of another script. Words, lengths and probabilities are compared with statistics that are stored with the
-model; a model without statistics has only the other kinds.
+There are nine kinds of findings: characters that are not in the vocabulary, words in unusually many pieces, sentences
+that are unusually long, sentences in capital letters, translations that the model itself finds unlikely or that are
+empty, numbers and addresses that the translation does not have, and letters of another script. Words, lengths and
+probabilities are compared with statistics that are stored with the model; a model without statistics has only the
+other kinds.
 """
 
 import re
@@ -21,12 +22,16 @@ CHARACTERS = "characters that the vocabulary of the model does not have"
 WORDS = "words that the model has hardly seen"
 LENGTH = "sentences far longer than those of training"
 LIKELIHOOD = "translations that are probably wrong, because the model itself finds them unlikely"
+CAPITALS = "sentences in capital letters, which were translated from lower case"
+EMPTY = "sentences whose translation is empty"
+ADDRESSES = "web addresses, e-mail addresses or HTML tags that are not in the translation"
 NUMBERS = "numbers that are not in the translation"
 SCRIPT = "words in the letters of another language"
 _MIN_PIECES = 4  # fewer pieces are usual in any vocabulary
 _FAR_LONGER = 1.5  # times the 99th percentile
 _MAX_WORD = 40  # characters in a message
 _NUMBER = re.compile(r"\d(?:[\d.,]*\d)?")
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|</?[A-Za-z][^<>]*>")
 _MIN_DIGITS = 2  # a single digit is often written as a word
 # The script of each language, as the names of its letters begin. Latin letters are usual in all of them.
 _SCRIPTS = {"hi": "DEVANAGARI", "bn": "BENGALI", "en": "LATIN", "es": "LATIN", "de": "LATIN", "fr": "LATIN"}
@@ -60,17 +65,24 @@ class UnfamiliarText:
         """Whether the log-probabilities of translations are compared."""
         return self.statistics.log_probs is not None
 
-    def notes(self, number: int, parts: Sequence[TranslatedPart]) -> tuple[str, ...]:
-        """Count a line, and return a note for each kind of finding in its parts."""
+    def notes(self, number: int, parts: Sequence[TranslatedPart], capitals: str = "") -> tuple[str, ...]:
+        """Count a line, and return a note for each kind of finding in its parts.
+
+        `capitals` is a sentence of the line that was in capital letters, if there is one.
+        """
         self.num_lines += 1
         findings: dict[str, UnusualText] = {}
+        if capitals:
+            findings[CAPITALS] = UnusualText(CAPITALS, f"'{printable(_shortened(capitals))}'")
         for part in parts:
             for check in (
                 self._characters,
                 self._words,
                 self._length,
                 self._likelihood,
+                self._empty,
                 self._numbers,
+                self._addresses,
                 self._script,
             ):
                 finding = check(part)
@@ -128,6 +140,15 @@ class UnfamiliarText:
             f"a mean log-probability of {mean:.2f} for each token, where 99 % of the validation sentences had more "
             f"than {usual['1']:.2f}",
         )
+
+    def _empty(self, part: TranslatedPart) -> UnusualText | None:
+        if not part.hypotheses or part.texts[0].strip() or not any(map(str.isalnum, part.source)):
+            return None
+        return UnusualText(EMPTY, f"'{printable(_shortened(part.source.strip()))}'")
+
+    def _addresses(self, part: TranslatedPart) -> UnusualText | None:
+        lost = [address for address in _ADDRESS.findall(part.source) if address not in part.texts[0]]
+        return UnusualText(ADDRESSES, f"'{printable(_shortened(lost[0]))}'") if lost and part.texts[0] else None
 
     def _numbers(self, part: TranslatedPart) -> UnusualText | None:
         """Compare the digits of numbers, without the signs between them: 1,000 and 1.000 are the same."""

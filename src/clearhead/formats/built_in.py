@@ -18,8 +18,9 @@ from clearhead.settings import Settings, read_settings
 MODELS = Path(__file__).parents[1] / "models"
 DESCRIPTION = "model.json"
 LANGUAGES = {
-    "bn": "Bengali", "de": "German", "en": "English", "es": "Spanish", "fr": "French", "hi": "Hindi", "it": "Italian",
-    "pt": "Portuguese",
+    "ar": "Arabic", "bn": "Bengali", "cs": "Czech", "de": "German", "en": "English", "es": "Spanish", "fi": "Finnish",
+    "fr": "French", "hi": "Hindi", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pl": "Polish",
+    "pt": "Portuguese", "ru": "Russian", "sv": "Swedish", "tr": "Turkish", "uk": "Ukrainian", "zh": "Chinese",
 }  # fmt: skip
 _USUAL = ("en", "es")  # the direction that is used if none is given
 _NONE = "no built-in model is installed. Name a run folder, a checkpoint or an OPUS-MT folder."
@@ -118,12 +119,19 @@ def built_in_for(source: str | None = None, target: str | None = None, name: str
     choices = [choice for choice in _choices() if name is None or choice.model.name == name]
     if not choices:
         raise ConfigError(_NONE, options=("model",))
+    codes_by_side = {
+        side: sorted({getattr(choice.direction, side) for choice in choices}) for side in ("source", "target")
+    }
+    source, target = (
+        None if word is None else language_code(word, codes_by_side[side])
+        for side, word in (("source", source), ("target", target))
+    )
     for side, language in (("source", source), ("target", target)):
-        codes = sorted({getattr(choice.direction, side) for choice in choices})
+        codes = codes_by_side[side]
         if language is not None and language not in codes:
             raise ConfigError(
                 f"{_refusal(name)} {'from' if side == 'source' else 'into'} '{printable(language)}'."
-                f"{_meant(language, codes)} {_listed(choices)}",
+                f"{did_you_mean(language, codes)} {_listed(choices)}",
                 options=("source_language" if side == "source" else "language", "model"),
             )
     fitting = [
@@ -143,11 +151,11 @@ def _refusal(name: str | None) -> str:
     return "no built-in model translates" if name is None else f"the built-in model {name} does not translate"
 
 
-def _meant(word: str, codes: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" if a word is a language's name, or a similar code."""
-    by_name = {LANGUAGES[code].lower(): code for code in codes if code in LANGUAGES}
-    code = by_name.get(word.lower(), word.lower() if word.lower() in codes else None)
-    return did_you_mean(word, codes) if code is None else f" Did you mean '{code}'?"
+def language_code(word: str, codes: Iterable[str]) -> str:
+    """Return the code that a word stands for: `es` for `ES` or `Spanish`; a word that is no language is unchanged."""
+    names = {code.lower(): code for code in codes}
+    names |= {LANGUAGES[code].lower(): code for code in codes if code in LANGUAGES}
+    return word if word in codes else names.get(word.lower(), word)
 
 
 def _listed(choices: Iterable[BuiltInChoice]) -> str:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.cli.model_option import chosen_model
+from clearhead.cli.model_option import chosen_model, translation_model
 from clearhead.errors import ConfigError
+from clearhead.formats.model_folder import ModelFolder
 from tests.small_run import make_run
 
 
@@ -29,3 +30,34 @@ def test_without_a_model_the_option_is_named(texts: list[str], tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match="no model was given. Name a run folder, .* with --model"):
         chosen_model(None, texts)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "sentence"),
+    [
+        (None, "hi", "--model en-es translates from 'en' into 'es', but --to is 'hi'. Remove one of the two options."),
+        (
+            "es",
+            None,
+            "--model en-es translates from 'en' into 'es', but --from is 'es'. Remove one of the two options.",
+        ),
+    ],
+)
+def test_a_direction_and_another_language_contradict_each_other(
+    source: str | None, target: str | None, sentence: str
+) -> None:
+    with pytest.raises(ConfigError) as wrong:
+        translation_model(Path("en-es"), [], source, target)
+    assert str(wrong.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("model", "source", "target", "language"),
+    [("en-es", "English", "ES", "es"), ("en-hi", None, None, "hi"), ("tatoeba", None, "Bengali", "bn")],
+)
+def test_a_direction_and_the_same_languages_agree(
+    model: str, source: str | None, target: str | None, language: str
+) -> None:
+    path = translation_model(Path(model), [], source, target).path
+    assert isinstance(path, ModelFolder)
+    assert path.language == language

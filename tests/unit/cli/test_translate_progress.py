@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from clearhead.cli.translate import _advancing
+from clearhead.cli.translate_options import LineOptions
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress, describe
+from clearhead.decoding.engines import opening
 from clearhead.files.line_input import LineSource
 
 
@@ -80,3 +83,26 @@ def test_a_short_job_draws_nothing_and_its_messages_are_plain(capsys: pytest.Cap
         progress.advance(1)
         progress.print("clearhead: a [bold] message")
     assert capsys.readouterr().err == "clearhead: a [bold] message\n"
+
+
+@pytest.mark.parametrize(("is_slow", "installed", "num_hints"), [(True, False, 1), (False, False, 0), (True, True, 0)])
+def test_a_faster_engine_is_named_once_for_many_lines(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_slow: bool,
+    installed: bool,
+    num_hints: int,
+) -> None:
+    monkeypatch.setattr(opening, "is_installed", lambda package: installed)
+    advance = _advancing(TranslationProgress(LineSource(text="a\n"), is_shown=False), is_slow=is_slow)
+    advance(499)
+    assert capsys.readouterr().err == ""
+    for number in (500, 1000):
+        advance(number)
+    assert capsys.readouterr().err.count("CTranslate2 is faster: run pip install '.[fast]'") == num_hints
+
+
+def test_numpy_translates_few_lines_together_so_that_progress_is_visible() -> None:
+    assert LineOptions().window_size("numpy", is_typed=False) == 128
+    assert LineOptions().window_size("torch", is_typed=False) == 1024
+    assert LineOptions(window=7).window_size("numpy", is_typed=False) == 7

@@ -1,5 +1,7 @@
 """A translation as text, as columns and as JSON."""
 
+from dataclasses import replace
+
 import pytest
 
 from clearhead.decoding.output import OutputColumns, to_lines, to_record
@@ -95,6 +97,7 @@ def test_a_record_is_that_worked_by_hand() -> None:
         "score": -0.75,
         "log_prob": -1.5,
         "has_ended": True,
+        "notes": [],
     }
     assert to_record(TRANSLATION, OutputColumns()) == plain
     every = OutputColumns(n_best=True, scores=True, alignment=True, alternatives=True)
@@ -113,6 +116,8 @@ def test_a_record_is_that_worked_by_hand() -> None:
             {"piece": "▁der", "log_prob": -1.25, "translation": "der Hund"},
         ],
     }
+    noted = replace(TRANSLATION, notes=("Split: it is long.",))
+    assert to_record(noted, OutputColumns())["notes"] == ["Split: it is long."]
     empty = to_record(EMPTY, every)
     assert (empty["tokens"], empty["alignment"], empty["source_words"], empty["alternatives"]) == ([], "", [], [])
     assert (empty["score"], empty["log_prob"], empty["has_ended"]) == (0.0, 0.0, True)

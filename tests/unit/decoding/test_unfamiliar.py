@@ -32,7 +32,7 @@ def unfamiliar(tokeniser: Tokeniser) -> UnfamiliarText:
 
 def _part(tokeniser: Tokeniser, text: str, log_prob: float = -0.5) -> TranslatedPart:
     hypothesis = Hypothesis((5, 6, 2), (), log_prob, True, 3 * log_prob)
-    return TranslatedPart(text, "", tuple(tokeniser.encode([text])[0]), hypotheses=(hypothesis,))
+    return TranslatedPart(text, "", tuple(tokeniser.encode([text])[0]), texts=("algo",), hypotheses=(hypothesis,))
 
 
 def test_usual_text_has_no_findings(unfamiliar: UnfamiliarText, tokeniser: Tokeniser) -> None:
@@ -83,6 +83,45 @@ def test_a_number_that_is_lost_is_named(
     assert unfamiliar.notes(1, [part]) == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "translation", "lost"),
+    [
+        ("See https://example.org/a?b=1.", "Vea https://example.org.", "https://example.org/a?b=1"),
+        ("Go to www.example.org/x/ now", "Ve a www.example.org/x/", None),
+        ("Write to me.too@mail.example.org.", "Escribe a me@mail.", "me.too@mail.example.org"),
+        ("A <b>red</b> car", "Un <b>coche rojo", "</b>"),
+        ("a < b and c > d", "a menos que b", None),
+    ],
+)
+def test_an_address_or_a_tag_that_is_lost_is_named(
+    tokeniser: Tokeniser, source: str, translation: str, lost: str | None
+) -> None:
+    part = TranslatedPart(source, "", (5,), texts=(translation,))
+    kind = "Web addresses, e-mail addresses or HTML tags that are not in the translation"
+    notes = UnfamiliarText(TextStatistics(), tokeniser).notes(1, [part])
+    assert notes == (() if lost is None else (f"{kind}: '{lost}'.",))
+
+
+def test_an_empty_translation_is_named(tokeniser: Tokeniser) -> None:
+    unfamiliar = UnfamiliarText(TextStatistics(), tokeniser)
+    part = replace(_part(tokeniser, "the cat"), texts=(" ",))
+    assert unfamiliar.notes(1, [part]) == ("Sentences whose translation is empty: 'the cat'.",)
+    assert unfamiliar.notes(2, [replace(part, source="…")]) == ()
+    assert unfamiliar.notes(3, [TranslatedPart("", "", ())]) == ()
+
+
+def test_a_line_in_capital_letters_is_translated_from_lower_case_with_a_note(translator: Translator) -> None:
+    search = SearchSettings(max_length=5)
+    (loud,) = translator.translate(["THE CAT SEES THE DOG."], search)
+    (quiet,) = translator.translate(["The cat sees the dog."], search)
+    assert (loud.text, loud.parts[0].ids) == (quiet.text, quiet.parts[0].ids)
+    assert loud.source == "THE CAT SEES THE DOG."
+    assert loud.notes[0] == (
+        "Sentences in capital letters, which were translated from lower case: 'THE CAT SEES THE DOG.'."
+    )
+    assert not any("capital" in note for note in quiet.notes)
+
+
 def test_letters_of_another_script_are_named(tokeniser: Tokeniser) -> None:
     unfamiliar = UnfamiliarText(TextStatistics(), tokeniser, "bn")
     mixed = TranslatedPart("Tea?", "", (5,), texts=("একটু चाय লাঊँ?",))
@@ -105,7 +144,7 @@ def test_translations_with_constraints_or_drawn_at_random_may_be_unlikely(
 def test_characters_outside_a_vocabulary_without_bytes_are_named_for_any_model() -> None:
     tokeniser = train_vocabularies(PAIRS, TextConfig(vocabulary=61)).source
     unfamiliar = UnfamiliarText(TextStatistics(), tokeniser)
-    notes = unfamiliar.notes(1, [_part(tokeniser, "the 37 cats 7")])
+    notes = unfamiliar.notes(1, [replace(_part(tokeniser, "the 37 cats 7"), texts=("37 7",))])
     assert notes == ("Characters that the vocabulary of the model does not have: '37'.",)
 
 

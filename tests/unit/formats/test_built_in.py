@@ -11,6 +11,7 @@ from clearhead.formats.built_in import (
     built_in_for,
     built_in_models,
     find_built_in,
+    language_code,
     read_description,
     unknown_model_hint,
 )
@@ -52,8 +53,8 @@ def test_languages_choose_a_model(source: str | None, target: str | None, model:
     ("source", "target", "name", "sentence"),
     [
         (None, "fr", None, "no built-in model translates into 'fr'. There is: en → es, hi, bn; es → en."),
-        (None, "spanish", None, "into 'spanish'. Did you mean 'es'?"),
-        (None, "ES", None, "into 'ES'. Did you mean 'es'?"),
+        (None, "ess", None, "into 'ess'. Did you mean 'es'?"),
+        (None, "German", None, "no built-in model translates into 'German'. There is:"),
         ("de", None, None, "no built-in model translates from 'de'. There is:"),
         ("es", "hi", None, "no built-in model translates from 'es' into 'hi'. There is:"),
         (None, "bn", "es-en", "the built-in model es-en does not translate into 'bn'. There is: es → en."),
@@ -105,3 +106,11 @@ def test_a_damaged_description_is_named(tmp_path: Path) -> None:
     path.write_text('{"directions": [], "license": "mine"}')
     with pytest.raises(CheckpointError, match=r"model\.json: .*directions.*license is not a setting"):
         read_description(path)
+
+
+@pytest.mark.parametrize("word", ["es", "ES", "Spanish", "spanish"])
+def test_a_language_is_named_in_any_case_or_in_english(word: str) -> None:
+    assert built_in_for(None, word).direction.name == "en-es"
+    assert built_in_for(word, "EN").direction.name == "es-en"
+    assert language_code(word, ("de", "es")) == "es"
+    assert language_code(word, ("de", "ES")) == ("ES" if word.lower() == "es" else word)

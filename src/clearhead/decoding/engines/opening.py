@@ -17,6 +17,7 @@ from clearhead.formats.shapes import num_parameters
 # search with a model of 10 million parameters. A step of a smaller model hardly takes less time.
 _MOST_CHARACTERS = 800
 _SMALL = 10_000_000
+_EXTRAS: Mapping[EngineName, str] = {"torch": "translate", "ctranslate2": "fast"}  # that install the engines
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,12 @@ def open_engine(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) ->
     """Load a model with an engine that supports `needs`.
 
     `auto` takes the engine that answers soonest, start-up included: NumPy for a few sentences, for more of them torch
-    on a GPU, and on a CPU CTranslate2 or else torch. NumPy also serves where no other engine is installed.
+    on a GPU, and on a CPU CTranslate2 or else torch. NumPy also serves where no other engine is installed. If the
+    requested engine is not installed, ConfigError is raised; if it lacks something, another one is used, with a note.
     """
+    if choice.engine in _EXTRAS and not is_installed(choice.engine):
+        extra = _EXTRAS[choice.engine]
+        raise ConfigError(not_installed(f"the engine {choice.engine}", choice.engine, extra), options=("engine",))
     lacking = {name: _lacks(name, model, choice, needs) for name in _candidates(model, choice, needs)}
     chosen = next((name for name, reason in lacking.items() if reason is None), None)
     if chosen is None:

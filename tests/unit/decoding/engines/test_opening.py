@@ -77,12 +77,24 @@ def test_without_other_packages_numpy_translates_everything_that_it_supports(
     for name in ("auto", "numpy"):
         opened = open_engine(model, EngineChoice(name), EngineNeeds())  # type: ignore[arg-type]
         assert (opened.engine.name, opened.notes) == ("numpy", ())
-    opened = open_engine(model, EngineChoice("torch"), EngineNeeds())
-    assert opened.notes == ("Using the engine numpy, because torch cannot do this: torch is not installed.",)
-    for name in ("auto", "numpy", "torch"):
+    for name in ("auto", "numpy"):
         with pytest.raises(ConfigError) as wrong:
             open_engine(model, EngineChoice(name), DRAWN)  # type: ignore[arg-type]
         assert str(wrong.value) == (
             "the engine numpy cannot do this: it does not sample. This translation needs torch, which is not "
             "installed. Run pip install '.[translate]' in a clone of clearhead."
+        )
+
+
+@pytest.mark.parametrize(("name", "extra"), [("torch", "translate"), ("ctranslate2", "fast")])
+def test_a_requested_engine_that_is_not_installed_is_an_error(
+    model: ModelFolder, monkeypatch: pytest.MonkeyPatch, name: str, extra: str
+) -> None:
+    monkeypatch.setattr(opening, "is_installed", lambda package: False)
+    for needs in (EngineNeeds(), DRAWN):
+        with pytest.raises(ConfigError) as wrong:
+            open_engine(model, EngineChoice(name), needs)  # type: ignore[arg-type]
+        assert str(wrong.value) == (
+            f"the engine {name} needs {name}, which is not installed. Run pip install '.[{extra}]' in a clone of "
+            "clearhead."
         )
