@@ -152,7 +152,7 @@ def _refusal(name: str | None) -> str:
 
 
 def language_code(word: str, codes: Iterable[str]) -> str:
-    """Return the code that a word stands for: `es` for `ES` or `Spanish`; a word that is no language is unchanged."""
+    """Return the code of a language: `es` for `ES` or `Spanish`; a word that is no language is unchanged."""
     names = {code.lower(): code for code in codes}
     names |= {LANGUAGES[code].lower(): code for code in codes if code in LANGUAGES}
     return word if word in codes else names.get(word.lower(), word)
