@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -11,6 +11,7 @@ from clearhead.data.config import CorpusConfig
 from clearhead.data.corpora import read_texts as read_corpora
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError, DataError, printable
+from clearhead.explain.gate_training import GateTraining, learn_gates, remove_closed
 from clearhead.explain.head_selection import read_texts
 from clearhead.explain.pruning import (
     Part,
@@ -147,6 +148,33 @@ def _steps(opened: OpenedModel, request: PruneRequest) -> Iterator[tuple[Transfo
 def sweep_heads(opened: OpenedModel, request: PruneRequest, progress: Progress = lambda row: None) -> PruningReport:
     """Measure a model with fewer and fewer heads, down to none; nothing is written."""
     return sweep(opened.model, opened.text, request.num_steps, progress)
+
+
+def learn(
+    opened: OpenedModel,
+    training: Sequence[GateTraining],
+    output: str | Path | None = None,
+    progress: Progress = lambda row: None,
+) -> PruningReport:
+    """Learn which heads are needed, once for every training, on the text of the run; write the last model."""
+    if output is not None:
+        _check_output(Path(output))
+    config = check_fine_tuning(opened.folder)
+    model, text = opened.model, opened.text
+    train_texts = list(read_corpora(config.data.train, config.data))
+    train_pairs = encode_pairs(model, text.vocabularies, train_texts)
+    pairs = encode_pairs(model, text.vocabularies, text.texts)
+    rows = [measure(model, text, pairs)]
+    progress(rows[0])
+    smaller = model
+    for settings in training:
+        smaller = remove_closed(*learn_gates(model, train_pairs, settings))
+        rows.append(replace(measure(smaller, text, pairs), penalty=settings.penalty))
+        progress(rows[-1])
+    report = PruningReport(tuple(rows), smaller.config.heads_kept)
+    if output is not None:
+        write_pruned(smaller.to(opened.dtype), Path(output), opened.folder, report)
+    return report
 
 
 def _check_output(target: Path) -> None:

@@ -17,8 +17,10 @@ def pruning_table(report: PruningReport) -> ScoreTable:
     """Return one row for each step; changes are those from the first row of the same part."""
     kinds = list(report.rows[0].num_heads)
     has_bleu, has_parts = report.rows[0].bleu is not None, len({row.part for row in report.rows}) > 1
+    has_penalty = any(row.penalty is not None for row in report.rows)
     columns = [
         *["removed from"] * has_parts,
+        *["penalty"] * has_penalty,
         "heads",
         *(_NAMES[kind] for kind in kinds),
         "parameters",
@@ -30,16 +32,22 @@ def pruning_table(report: PruningReport) -> ScoreTable:
     rows = []
     for row in report.rows:
         base = first.setdefault(row.part, row)
-        cells = [*[row.part] * has_parts, str(row.total), *(str(row.num_heads[kind]) for kind in kinds)]
+        penalty = "" if row.penalty is None else f"{row.penalty:g}"
+        cells = [*[row.part] * has_parts, *[penalty] * has_penalty, str(row.total)]
+        cells += [str(row.num_heads[kind]) for kind in kinds]
         cells += [f"{row.num_parameters:,}", f"{row.loss.value:.4f}", f"{row.loss.value - base.loss.value:+.4f}"]
         if row.bleu is not None and base.bleu is not None:
             cells += [f"{row.bleu.value:.2f}", f"{row.bleu.value - base.bleu.value:+.2f}"]
         rows.append(tuple(cells))
-    return ScoreTable("Heads kept", tuple(columns), tuple(rows), tuple(_notes(report.rows[0])))
+    return ScoreTable("Heads kept", tuple(columns), tuple(rows), tuple(_notes(report.rows[0], has_penalty)))
 
 
-def _notes(row: PruningRow) -> list[str]:
-    notes = ["heads are removed by importance, mean |∂loss/∂gate| on the same sentences, measured again at every step"]
+def _notes(row: PruningRow, has_penalty: bool) -> list[str]:
+    notes = [
+        "heads are removed by Hard-Concrete gates, learnt in more training; the first row is the model before it"
+        if has_penalty
+        else "heads are removed by importance, mean |∂loss/∂gate| on the same sentences, measured again at every step"
+    ]
     notes.append(f"loss: nats per token ({row.loss.signature})")
     return notes if row.bleu is None else [*notes, f"BLEU: {row.bleu.signature}"]
 
