@@ -31,6 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / name).write_text("".join(f"{pair[side]}\n" for pair in TEXTS), encoding="utf-8")
     (root / "exported").mkdir()
     (root / "exported" / "model.bin").write_bytes(b"CT2")
+    (root / "in.csv").write_text("a\n")
     (root / "short").write_text("abc\n")
     (root / "empty").write_text("")
     (root / "gold").write_text("0-0 1-1\n0-0\n0-0 1p1\n0-0\n0-0\n0-0\n")
@@ -101,6 +102,17 @@ def test_the_built_in_model_is_the_default_and_takes_a_direction(folder: Path) -
     assert json.loads(other.stdout)["loss"]["value"] > 1.5 * data["loss"]["value"], "the default direction is en-es"
 
 
+def test_output_is_a_page_json_or_csv_by_its_name(folder: Path, tmp_path: Path) -> None:
+    printed = {}
+    for suffix in ("html", "json", "csv"):
+        path = tmp_path / f"heads.{suffix}"
+        done = run("heads", "-m", "run", "source", "target", "--lines", "2", "-o", str(path), cwd=folder)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        printed[suffix] = path.read_text(encoding="utf-8")
+    assert "<h1>Attention heads of run</h1>" in printed["html"]
+    assert len(json.loads(printed["json"])["heads"]) == len(printed["csv"].splitlines()) - 1 == 10
+
+
 HEADS = "import sys; sys.argv[0] = 'clearhead'; from clearhead.cli.main import main; main()"
 
 
@@ -144,6 +156,8 @@ def test_no_bar_is_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixtur
         (("-m", "run", "--to", "de", "source", "target"), "'de' is not a target language of this model."),
         (("-m", "run", "--from", "en", "source", "target"), "--from chooses a built-in model, but run is a model of yours"),
         (("--from", "fr", "source", "target"), "no built-in model translates from 'fr'. There is: en → es, hi, bn; es → en."),
+        (("-m", "run", "source", "target", "-o", "heads.pdf"), "--output heads.pdf is neither a page, JSON nor CSV."),
+        (("-m", "run", "in.csv", "target", "-o", "in.csv"), "in.csv is read"),
         (("-m", "exported", "source", "target"),
          "exported is a model exported to CTranslate2, whose steps are fused away. Open the run or the checkpoint"),
         (("-m", "run", "source", "target", "--gold-links", "short"), "'abc' is not a gold link."),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,7 @@ from clearhead.errors import ClearheadError, ConfigError, not_installed
 
 if TYPE_CHECKING:
     from clearhead.explain.head_report import HeadReport
+    from clearhead.formats.model_folder import ModelFolder
 
 _EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
 
@@ -72,6 +74,12 @@ def heads(
     as_json: Annotated[
         bool, typer.Option("--json", help="Same as --format json: every value in full precision.")
     ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Write a page to explore in a browser (.html), JSON (.json) or CSV (.csv)."
+        ),
+    ] = None,
 ) -> None:
     """Measure every attention head of a model: what it looks at, its importance, and the loss without it."""
     try:
@@ -79,18 +87,55 @@ def heads(
         from clearhead.decoding.search.settings import SearchSettings
         from clearhead.explain.head_measurement import HeadRequest, report_heads
 
+        _check_output(output, files)
         chosen = translation_model(model, files, direction.source_language, direction.language)
         if files.count("-") > 1:
             raise ConfigError("standard input can only be read once. Give a file for one of them.")
         search = SearchSettings(beam=measure.beam)
         request = HeadRequest(measure.gold_links, measure.lines, measure.bleu, search, chosen.language)
+        _check_output(output, files, chosen.path)
         with progress_bar() as progress:
             report = report_heads(chosen.path, files, request, device=device.value, progress=progress)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
             raise ClearheadError(not_installed("heads", missing.name, "translate")) from None
         raise
-    _show(report, HeadForm.json if as_json else form)
+    if output is not None:
+        _write(report, output, chosen.path)
+    if output is None or as_json:
+        _show(report, HeadForm.json if as_json else form)
+
+
+def _check_output(output: Path | None, files: list[str], model: "Path | ModelFolder | None" = None) -> None:
+    """Raise an error if the output has another format, cannot be written, or belongs to the input or the model."""
+    from clearhead.files.destination import Output, check_outputs
+    from clearhead.formats.model_files import model_files
+    from clearhead.formats.model_folder import find_model
+
+    if output is None:
+        return
+    if output.suffix.lower() not in (".html", ".json", ".csv"):
+        raise ConfigError(
+            f"--output {output} is neither a page, JSON nor CSV. Use a name that ends in .html, .json or .csv."
+        )
+    check_outputs([Output(output)], files, model_files=() if model is None else model_files(find_model(model)))
+
+
+def _write(report: "HeadReport", output: Path, model: "Path | ModelFolder") -> None:
+    """Write the file that was requested."""
+    import json
+
+    from clearhead.explain.atlas.page import heads_page
+    from clearhead.explain.head_tables import to_csv
+    from clearhead.files.writing import write_file
+    from clearhead.formats.model_folder import find_model
+
+    suffix = output.suffix.lower()
+    if suffix == ".html":
+        text = heads_page(report, find_model(model).vocabularies.absolute().name)
+    else:
+        text = to_csv(report) if suffix == ".csv" else json.dumps(report.to_dict(), ensure_ascii=False) + "\n"
+    write_file(output, text.encode())
 
 
 def _show(report: "HeadReport", form: HeadForm) -> None:

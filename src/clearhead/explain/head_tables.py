@@ -24,7 +24,7 @@ def head_table(report: HeadReport) -> ScoreTable:
     columns += ["importance", "Δ loss", "p", "Δ loss alone"]
     columns += [] if report.bleu is None else ["Δ BLEU", "p"]
     rows = tuple(tuple(_cells(row, report, has_links=has_links)) for row in report.rows)
-    return ScoreTable(f"{len(rows)} attention heads", tuple(columns), rows, tuple(_notes(report, has_links=has_links)))
+    return ScoreTable(f"{len(rows)} attention heads", tuple(columns), rows, tuple(head_notes(report)))
 
 
 def to_csv(report: HeadReport) -> str:
@@ -59,9 +59,10 @@ def _change_cells(change: MeasuredChange, decimals: int) -> list[str]:
     return [f"{change.difference:+.{decimals}f}", f"{change.p_value:.3f}"]
 
 
-def _notes(report: HeadReport, *, has_links: bool) -> list[str]:
+def head_notes(report: HeadReport) -> list[str]:
+    """Return what the numbers mean, with their signatures."""
     notes = list(_MEANINGS)
-    if has_links:
+    if any(row.links is not None for row in report.rows):
         signature = report.signatures.get("alignment_error")
         notes.append(
             "AER: alignment error rate of cross-attention, at the better of its two positions"

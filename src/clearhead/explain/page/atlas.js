@@ -61,23 +61,6 @@ function firstHead() {
   return candidates.find((one) => DATA.sums?.[one.data.name]) ?? all.find((one) => DATA.sums?.[one.data.name]) ?? candidates[0];
 }
 
-// Arrow keys between the thumbnails of a sheet: left and right within a layer, up and down between layers.
-function gridKeys(sheet) {
-  const lines = [...sheet.querySelectorAll(".heads")].map((line) => [...line.children]);
-  lines.flat().forEach((button, n) => (button.tabIndex = n ? -1 : 0));
-  sheet.addEventListener("keydown", (event) => {
-    if (!(event.key in ARROWS)) return;
-    const row = lines.findIndex((line) => line.includes(event.target));
-    const [down, right] = ARROWS[event.key];
-    const target = lines[row + down]?.[lines[row]?.indexOf(event.target) + right];
-    if (!target) return;
-    event.preventDefault();
-    for (const button of lines.flat()) button.tabIndex = -1;
-    target.tabIndex = 0;
-    target.focus();
-  });
-}
-
 // Paint a canvas when it comes into view, and again when the colours of the system change.
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 function whenSeen(canvas, paint) {

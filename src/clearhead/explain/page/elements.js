@@ -90,6 +90,23 @@ function arrowKeys(list, selector = "button") {
   });
 }
 
+// Arrow keys between the thumbnails of a sheet: left and right within a layer, up and down between layers.
+function gridKeys(sheet) {
+  const lines = [...sheet.querySelectorAll(".heads")].map((line) => [...line.children]);
+  lines.flat().forEach((button, n) => (button.tabIndex = n ? -1 : 0));
+  sheet.addEventListener("keydown", (event) => {
+    if (!(event.key in ARROWS)) return;
+    const row = lines.findIndex((line) => line.includes(event.target));
+    const [down, right] = ARROWS[event.key];
+    const target = lines[row + down]?.[lines[row]?.indexOf(event.target) + right];
+    if (!target) return;
+    event.preventDefault();
+    for (const button of lines.flat()) button.tabIndex = -1;
+    target.tabIndex = 0;
+    target.focus();
+  });
+}
+
 // Make a wide picture fit on A4 paper between its margins.
 const PAPER_WIDTH = 690;
 const fitPaper = (element, width) => element.style.setProperty("--print-zoom", Math.min(1, PAPER_WIDTH / width));
