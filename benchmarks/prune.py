@@ -165,14 +165,14 @@ def _heads(options: argparse.Namespace) -> dict[str, Any]:
     files = [str(options.data / f"test.{language}") for language in ("en", "de")]
     lines = ["--lines", str(options.lines)] if options.lines else []
     command = [sys.executable, "-m", "clearhead", "heads", "-m", str(options.work / "full"), *files, *lines, "--json"]
+    start = time.perf_counter()
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    seconds = time.perf_counter() - start
     rows = report["heads"]
     significant = [row for row in rows if row["loss_p_value"] < 0.05 and row["loss_change"] > 0]
-    return {
-        "heads": len(rows),
-        "needed": len(significant),
-        "sentences": len(_opened(options, options.work / "full").text.texts),
-    }
+    num_sentences = len(Path(files[0]).read_text(encoding="utf-8").splitlines())
+    counts = {"num_heads": len(rows), "needed": len(significant)}
+    return {**counts, "sentences": min(options.lines or num_sentences, num_sentences), "command_seconds": seconds}
 
 
 def _sweep(options: argparse.Namespace) -> dict[str, Any]:
@@ -249,8 +249,8 @@ def _print_tables(folder: Path) -> None:
     if "heads" in results:
         row = results["heads"]
         print(
-            f"`clearhead heads`: {row['heads']} heads, {row['sentences']} sentences, {row['seconds']:.0f} s; "
-            f"{row['needed']} heads raise the loss significantly if they are removed.\n"
+            f"`clearhead heads`: {row['num_heads']} heads, {row['sentences']} sentences, "
+            f"{row['command_seconds']:.0f} s; {row['needed']} heads raise the loss significantly if they are removed.\n"
         )
     _print_models(results)
     if "sweep" in results:

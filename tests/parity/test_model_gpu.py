@@ -12,8 +12,11 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.explain.head_importance import head_importance, losses_without
 from clearhead.explain.head_statistics import measure_attention
 from clearhead.explain.token_pairs import TokenPair
+from clearhead.formats.head_removal import without_heads
 from clearhead.model import Batch, ModelConfig, Transformer
 from clearhead.model.gated import GatedModel
+from clearhead.model.gates import closed_gates
+from clearhead.model.heads import find_heads
 from clearhead.model.tracing import PartTrace
 from tests.parity.engine_models import requests, toy
 from tests.parity.models import make_gates, make_model
@@ -127,3 +130,22 @@ def test_advice_of_the_compiler_on_a_gpu_is_not_an_error_in_tests(monkeypatch: p
     assert torch.backends.cuda.matmul.fp32_precision != "tf32"
     for advise in (compile_fx._warn_tf32_disabled, fuse_attention._warn_tf32_disabled):
         advise.__wrapped__()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_pruned_model_is_compiled_and_its_steps_are_recorded() -> None:
+    model = toy().cuda()
+    heads = find_heads(["*.0.self_attention.head.1"], model.config)
+    heads += find_heads(["encoder.1.self_attention.head.*", "decoder.1.cross_attention.head.*"], model.config)
+    smaller = without_heads(model, heads)
+    gated = TorchEngine(model).gated(closed_gates(model.config, model.device, without=heads))
+    for settings in (SearchSettings(), SearchSettings(beam=4, n_best=2)):
+        expected = gated.translate(requests(model), settings)
+        outcomes = TorchEngine(smaller).translate(requests(model), settings)
+        for hypotheses, right in zip(outcomes, expected, strict=True):
+            assert hypotheses[0].tokens == right[0].tokens
+            assert hypotheses[0].score == pytest.approx(right[0].score, abs=2e-4)
+    ids = torch.randint(3, 29, (5, 17), device="cuda")
+    loss = torch.compile(lambda batch: smaller.loss(batch).mean, fullgraph=True)(Batch(ids, ids))
+    assert loss.item() == pytest.approx(smaller.loss(Batch(ids, ids)).mean.item(), rel=1e-4)
