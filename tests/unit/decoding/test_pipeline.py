@@ -135,3 +135,8 @@ def test_each_segment_has_its_own_constraints(translator: Translator) -> None:
     requests = [segment.request(search, info) for segment in segments]
     outcomes = translator.engine.translate(requests, search)
     assert [hypotheses[0].tokens[0] for hypotheses in outcomes] == [9, 10, 11, 12]
+
+
+@pytest.mark.parametrize("word", ["de", "DE", "German"])
+def test_the_target_language_of_a_model_has_several_spellings(tagged_translator: Translator, word: str) -> None:
+    assert tagged_translator.pipeline(options=TranslationOptions(language=word)).options.language == "de"
