@@ -77,9 +77,9 @@ def film_sentence(pinned: PinnedSentence, translation: Translation, translator: 
     source = torch.tensor([*part.ids, model.config.eos], device=model.device)
     tokens = hypothesis.tokens[:MAX_TOKENS]
     # the rows that predict the tokens: the last one needs no row in which it is the input
-    weights = cross_attention(model, source, [tokens[:-1]])[0].weights  # (layers, H, T, S)
-    assert isinstance(weights, torch.Tensor)
-    mean = weights.float().mean(1)[:, :, :MAX_TOKENS]  # (layers, T, S)
+    weights = [torch.as_tensor(layer).float() for layer in cross_attention(model, source, [tokens[:-1]])[0].weights]
+    # a layer of a pruned model can have no heads: its attention is 0
+    mean = torch.stack([layer.mean(0) if len(layer) else layer.sum(0) for layer in weights])[:, :, :MAX_TOKENS]
     return FilmSentence(
         source=pinned.source,
         reference=pinned.reference,
