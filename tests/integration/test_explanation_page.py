@@ -36,6 +36,28 @@ def open_cell(page: Any, row: int, column: int) -> None:
     page.locator(f"#head td[data-at='{row},{column}']").click()
 
 
+def test_removed_heads_have_no_heat_map_and_do_not_count_in_means(desk: Desk) -> None:
+    data = by_hand.translation()
+    layers = data["attention"]["cross"]
+    removed = [*layers[1][2:], *layers[0]]
+    for head in removed:
+        head |= {"kind": "removed", "confidence": None, "weights": [[0.0] * len(row) for row in head["weights"]]}
+    data["removed_heads"] = [head["name"] for head in removed]
+    page = show(desk, data)
+    assert f"5 heads ({len(removed)} removed)" in page.locator(".model").inner_text()
+    thumbnails = page.locator(".thumbnail.removed")
+    assert thumbnails.count() == len(removed) == 8
+    assert thumbnails.first.get_attribute("aria-label") == "Cross-attention, layer 1, head 1: removed"
+    opened = page.locator("#head h3").inner_text()
+    thumbnails.first.click(force=True)
+    assert page.locator("#head h3").inner_text() == opened
+    means = page.evaluate("[0, 1].map((layer) => weightsOf(stackOf('cross'), layer, 'mean'))")
+    assert not np.any(means[0])
+    np.testing.assert_allclose(means[1], np.mean([head["weights"] for head in layers[1][:2]], axis=0))
+    assert page.evaluate("headOptions(stackOf('cross'), 1).map((option) => option[0])") == ["mean", 0, 1]
+    assert serious_faults(page) == []
+
+
 @pytest.mark.parametrize(("row", "column"), [(2, 3), (0, 0), (7, 8)])
 def test_the_shown_products_add_up_to_the_shown_score(desk: Desk, row: int, column: int) -> None:
     data = by_hand.translation()

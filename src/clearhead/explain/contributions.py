@@ -18,6 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from clearhead.decoding.scoring import token_log_probs
 from clearhead.explain.token_row import TokenRow
 from clearhead.explain.traced_pass import AttentionStack, to_array
+from clearhead.formats.head_removal import with_all_heads
 from clearhead.model import Transformer
 from clearhead.model.batch import padded
 from clearhead.worksheet.arrays import Array
@@ -77,9 +78,14 @@ def _ranks(values: Array) -> Array:
 
 
 def attention_norms(stack: AttentionStack) -> Array:
-    """Return (L, Q, K): ‖Σ_h a_h(q, k) v_h(k) W_O,h‖, each row divided by its sum."""
+    """Return (L, Q, K): ‖Σ_h a_h(q, k) v_h(k) W_O,h‖, each row divided by its sum.
+
+    Layers that have lost all heads are left out; if all have, the norms are zeros.
+    """
     layers = []
-    for weights, v, output in zip(stack.weights, stack.v, stack.outputs, strict=True):
+    with_heads = sorted({layer for layer, _ in stack.kept}) or list(range(stack.num_layers))
+    parts = (stack.weights[with_heads], stack.v[with_heads], stack.outputs[with_heads])
+    for weights, v, output in zip(*parts, strict=True):
         per_head = output.reshape(len(v), v.shape[-1], output.shape[-1])  # (H, E, D)
         carried = v @ per_head  # (H, K, D)
         norms = [
@@ -118,6 +124,7 @@ def gradients(model: Transformer, source: Sequence[int] | None, target: Sequence
     Without a source, the inputs of the decoder take its place. For a classifier, `target` has the classes. Every input
     position has its own copy of its embedding, so that a repeated token has a gradient for each place.
     """
+    model = with_all_heads(model)  # without any heads to the source, there would be no path for a gradient
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     answers = torch.tensor([list(target)], device=model.device)

@@ -141,26 +141,31 @@ class Explanation:
 
     @cached_property
     def kinds(self) -> Mapping[str, HeadStatistics]:
-        """The kind and the confidence of every head on this sentence, by its name."""
+        """The kind and the confidence of every head on this sentence, by its name, without removed heads."""
         return {
             stack.head_name(layer, head): sentence_statistics(stack.head(layer, head), stack.weights[layer, head])
             for stack in self.stacks.values()
-            for layer in range(stack.num_layers)
-            for head in range(stack.num_heads)
+            for layer, head in stack.kept
         }
+
+    @property
+    def removed_heads(self) -> tuple[str, ...]:
+        """The names of the heads that a pruned model has lost, with their numbers from before pruning."""
+        return tuple(stack.head_name(*head) for stack in self.stacks.values() for head in sorted(stack.removed))
 
 
 def check_heads(names: tuple[str, ...], stacks: Mapping[StackName, AttentionStack]) -> tuple[str, ...]:
     """Return the names of heads, all of them for `all`; raise ConfigError for a head that does not exist."""
-    heads = [
-        stack.head_name(layer, head)
-        for stack in stacks.values()
-        for layer in range(stack.num_layers)
-        for head in range(stack.num_heads)
-    ]
+    heads = [stack.head_name(*head) for stack in stacks.values() for head in stack.kept]
+    removed = {stack.head_name(*head) for stack in stacks.values() for head in stack.removed}
     if names == ("all",):
         return tuple(heads)
     for name in names:
+        if name in removed:
+            raise ConfigError(
+                f"'{name}' was removed from this model, so that it has no sums. Name a head that is left.",
+                options=("sums",),
+            )
         if name not in heads:
             ranges = "; ".join(
                 f"{stack.head_name(0, 0)} to {stack.head_name(stack.num_layers - 1, stack.num_heads - 1)}"

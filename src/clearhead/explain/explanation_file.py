@@ -19,6 +19,8 @@ from clearhead.worksheet.arrays import AnyArray, Array
 FORMAT = 2  # 1 is the file of a search
 WINDOW = 64  # tokens of each side
 DIGITS = {"weights": 4, "probabilities": 6, "log_probs": 4, "contributions": 4, "vectors": 4}
+REMOVED = "removed"  # the kind of a head that a pruned model has lost
+_STATISTICS = ("confidence", "offset", "offset_share", "first_share", "end_share", "diagonal_share")
 
 Span = tuple[int, int]
 
@@ -59,6 +61,7 @@ def to_dict(explanation: Explanation, first_source: int = 0, first_target: int =
         "target": _target(explanation, window),
         "window": _window(window, sizes),
         "translation": _translation(explanation),
+        "removed_heads": list(explanation.removed_heads),
         "attention": {name: _stack(explanation, name, window) for name in ("encoder", "decoder", "cross")},
         "rollout": _rollout(explanation, window),
         "tokens": [] if is_classes else outputs[slice(*window.target)],
@@ -161,6 +164,9 @@ def _stack(explanation: Explanation, name: StackName, window: _Window) -> list[l
 
 def _head(explanation: Explanation, stack: AttentionStack, layer: int, head: int, window: _Window) -> dict[str, Any]:
     name = stack.head_name(layer, head)
+    if (layer, head) in stack.removed:
+        weights = np.zeros_like(window.cut(stack.weights[layer, head], stack.name))
+        return {"name": name, "kind": REMOVED, **dict.fromkeys(_STATISTICS), "weights": weights.tolist()}
     kind, digits = explanation.kinds[name], DIGITS["weights"]
     shares = {
         "offset_share": kind.offset_share,

@@ -78,9 +78,10 @@ def _heads(explanation: Explanation) -> list[str]:
     """Return the number of heads of each kind, and the name and confidence of the most confident head of the kind."""
     lines = []
     for name, stack in explanation.stacks.items():
-        heads = [stack.head_name(layer, head) for layer in range(stack.num_layers) for head in range(stack.num_heads)]
+        heads = [stack.head_name(*head) for head in stack.kept]
+        removed = f" ({len(stack.removed)} removed)" if stack.removed else ""
         kinds = Counter(explanation.kinds[head].kind for head in heads)
-        lines.append(f"{_NAMES[name]}, {len(heads)} heads:")
+        lines.append(f"{_NAMES[name]}, {len(heads)} heads{removed}:")
         for kind, count in sorted(kinds.items(), key=lambda pair: (pair[0] == MIXED, -pair[1])):
             own = [head for head in heads if explanation.kinds[head].kind == kind]
             best = max(own, key=lambda head: explanation.kinds[head].confidence)

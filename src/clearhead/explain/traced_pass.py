@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import ConfigError
+from clearhead.formats.head_removal import with_all_heads
 from clearhead.model import Transformer
 from clearhead.model.batch import Batch
+from clearhead.model.config import ModelConfig
 from clearhead.model.heads import AttentionHead
 from clearhead.steps import Trace
 from clearhead.worksheet.arrays import Array
@@ -31,6 +33,7 @@ class AttentionStack:
     """Every head of one kind of attention. L layers, H heads, Q queries, K keys, E width of a head, D width of a token.
 
     Cross-attention has a row for each token of the decoder's input: row t reads token t - 1 and predicts token t.
+    The heads of a pruned model have their numbers from before pruning; the weights of removed heads are zeros.
     """
 
     name: StackName
@@ -41,6 +44,7 @@ class AttentionStack:
     scores: Array  # (L, H, Q, K): q · k / √E, before the mask
     z: Array  # (L, H, Q, E): weights · v
     outputs: Array  # (L, D, D): W_O, whose rows are the joined heads
+    removed: frozenset[tuple[int, int]] = frozenset()  # layer and number of each head that was pruned
 
     @property
     def num_layers(self) -> int:
@@ -56,6 +60,20 @@ class AttentionStack:
     def shifted(self) -> Array:
         """The weights (L, H, Q - 1, K) where each token is read instead of predicted; the last token has none."""
         return self.weights[:, :, 1:]
+
+    @property
+    def kept(self) -> list[tuple[int, int]]:
+        """The layer and number of every head that was not removed."""
+        places = np.ndindex(self.num_layers, self.num_heads)
+        return [(layer, head) for layer, head in places if (layer, head) not in self.removed]
+
+    @property
+    def kept_weights(self) -> list[Array]:
+        """The weights (heads, Q, K) of each layer without removed heads; a layer can have no heads."""
+        return [
+            layer[[head for head in range(self.num_heads) if (number, head) not in self.removed]]
+            for number, layer in enumerate(self.weights)
+        ]
 
     def head_name(self, layer: int, head: int) -> str:
         """Return the place of a head in the model: `decoder.2.cross_attention.head.5`."""
@@ -81,17 +99,20 @@ class TracedPass:
 
 
 def trace_pass(model: Transformer, source: Sequence[int] | None, target: Sequence[int] | None) -> TracedPass:
-    """Trace a float64 model on one sentence and the tokens that it has to write."""
-    if model.config.heads_kept:
-        raise ConfigError(
-            "explain cannot show a pruned model, whose layers have different numbers of heads. Explain the model that "
-            "it was pruned from, or look at this one with `clearhead heads` or a trace."
-        )
+    """Trace a float64 model on one sentence and the tokens that it has to write.
+
+    The removed heads of a pruned model are traced as zeros, which have no effect, so that every layer has the same
+    number of heads.
+    """
     rows = [None if ids is None else torch.tensor([list(ids)], device=model.device) for ids in (source, target)]
     with torch.no_grad():
-        logits, trace = model.trace(Batch(rows[0], rows[1], is_padded=False))
-    stacks = {name: _stack(trace, name) for name in _PLACES if trace.find("softmax", _pattern(name))}
+        logits, trace = with_all_heads(model).trace(Batch(rows[0], rows[1], is_padded=False))
     config = model.config
+    stacks = {
+        name: _stack(trace, name, removed_heads(config, name))
+        for name in _PLACES
+        if trace.find("softmax", _pattern(name))
+    }
     if not stacks:
         raise ConfigError("this model has no layers with attention, so that there is nothing to explain.")
     return TracedPass(
@@ -102,12 +123,24 @@ def trace_pass(model: Transformer, source: Sequence[int] | None, target: Sequenc
     )
 
 
+def removed_heads(config: ModelConfig, name: StackName) -> frozenset[tuple[int, int]]:
+    """Return the layer and number of every head of one kind of attention that a pruned model has lost."""
+    stack, place = _PLACES[name]
+    num_layers = config.encoder_blocks if stack == "encoder" else config.decoder_blocks
+    numbers = tuple(range(config.num_heads))
+    return frozenset(
+        (layer, head)
+        for layer in range(num_layers)
+        for head in set(numbers).difference(config.heads_kept.get(f"{stack}.{layer}.{place}", numbers))
+    )
+
+
 def _pattern(name: StackName) -> str:
     stack, place = _PLACES[name]
     return f"{stack}.*.{place}.head.*"
 
 
-def _stack(trace: Trace, name: StackName) -> AttentionStack:
+def _stack(trace: Trace, name: StackName, removed: frozenset[tuple[int, int]]) -> AttentionStack:
     where = _pattern(name)
     softmax = trace.find("softmax", where)
     score, mix, scale = (trace.find(step, where) for step in ("score", "mix", "scale"))
@@ -120,15 +153,19 @@ def _stack(trace: Trace, name: StackName) -> AttentionStack:
         array = to_array(torch.stack([value[0] for value in values]))
         return array.reshape(num_layers, -1, *array.shape[1:])
 
+    weights = stacked([record.value for record in softmax])
+    for head in removed:
+        weights[head] = 0.0
     return AttentionStack(
         name,
-        stacked([record.value for record in softmax]),
+        weights,
         stacked([record.inputs["q"] for record in score]),
         stacked([record.inputs["k"] for record in score]),
         stacked([record.inputs["v"] for record in mix]),
         stacked([record.value for record in scale]),
         stacked([record.value for record in mix]),
         to_array(torch.stack(outputs)),
+        removed,
     )
 
 

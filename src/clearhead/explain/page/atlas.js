@@ -14,7 +14,13 @@ function atlas() {
     if (isByUser) opened.querySelector("h3").scrollIntoView({ block: "nearest", behavior: CALM.matches ? "auto" : "smooth" });
   }
 
+  function removedThumbnail(stack, layer, head) {
+    const label = `${headTitle(stack, layer, head)}: removed`;
+    return make("button", { type: "button", class: "thumbnail removed", "aria-label": label, "data-say": "", "aria-disabled": "true" }, make("canvas", { "aria-hidden": "true" }), make("span", { class: "kind" }, "removed"));
+  }
+
   function thumbnail(stack, layer, head) {
+    if (isRemoved(stack.layers[layer][head])) return removedThumbnail(stack, layer, head);
     const { kind, confidence, weights } = stack.layers[layer][head];
     const canvas = make("canvas", { "aria-hidden": "true" });
     const label = `${headTitle(stack, layer, head)}: ${kind}, confidence ${write(confidence, 2)}`;
@@ -37,7 +43,8 @@ function atlas() {
       const line = make("div", { class: "layer", role: "group", "aria-label": `${stack.title}, layer ${layer + 1}` }, make("span", { class: "layer-name" }, `Layer ${layer + 1}`), make("div", { class: "heads" }, heads.map((_, head) => thumbnail(stack, layer, head))));
       return line;
     });
-    const sheet = make("div", { class: "sheet" }, make("h3", {}, stack.title, " ", make("small", {}, `${stack.layers.length} layers × ${stack.layers[0].length} heads`)), lines);
+    const numRemoved = stack.layers.flat().filter(isRemoved).length;
+    const sheet = make("div", { class: "sheet" }, make("h3", {}, stack.title, " ", make("small", {}, `${stack.layers.length} layers × ${stack.layers[0].length} heads${numRemoved ? `, ${numRemoved} removed` : ""}`)), lines);
     gridKeys(sheet);
     return sheet;
   });
@@ -46,19 +53,19 @@ function atlas() {
     thumbnails.get(`${state.stack.key}.${state.layer}.${state.head}`)?.focus();
   });
   const start = firstHead();
-  open(stackOf(start.key), start.layer, start.head, false);
+  if (start) open(stackOf(start.key), start.layer, start.head, false);
   addEventListener("beforeprint", () => sheets.forEach((sheet) => sheet.querySelectorAll("canvas").forEach((canvas) => canvas.paint?.())));
   const board = make("div", { class: "sheets" }, sheets);
   board.style.setProperty("--heads", Math.max(...STACKS.map((stack) => stack.layers[0].length)));
   return [board, opened];
 }
 
-// The first head that is open: one whose products are in the file, else the most confident cross-attention head.
+// The first head that is open: one whose products are in the file, else the most confident cross-attention head. None if all were removed.
 function firstHead() {
-  const all = STACKS.flatMap((stack) => stack.layers.flatMap((heads, layer) => heads.map((data, head) => ({ key: stack.key, layer, head, data }))));
+  const all = STACKS.flatMap((stack) => stack.layers.flatMap((heads, layer) => heads.map((data, head) => ({ key: stack.key, layer, head, data })))).filter((one) => !isRemoved(one.data));
   const start = (stackOf("cross") ?? STACKS[0]).key;
   const candidates = all.filter((one) => one.key === start).sort((a, b) => b.data.confidence - a.data.confidence);
-  return candidates.find((one) => DATA.sums?.[one.data.name]) ?? all.find((one) => DATA.sums?.[one.data.name]) ?? candidates[0];
+  return candidates.find((one) => DATA.sums?.[one.data.name]) ?? all.find((one) => DATA.sums?.[one.data.name]) ?? candidates[0] ?? all[0];
 }
 
 // Paint a canvas when it comes into view, and again when the colours of the system change.

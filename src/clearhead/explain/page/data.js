@@ -29,16 +29,20 @@ const STACKS = [
   .filter((stack) => stack.layers?.length);
 const stackOf = (key) => STACKS.find((stack) => stack.key === key);
 
-const headTitle = (stack, layer, head) => `${stack.title}, layer ${layer + 1}, ${head === "mean" ? `mean of ${stack.layers[layer].length} heads` : `head ${head + 1}`}`;
+// A pruned model has lost some heads: they keep their numbers, but have no weights, and no mean counts them.
+const isRemoved = (head) => head.kind === "removed";
+const keptHeads = (stack, layer) => stack.layers[layer].filter((head) => !isRemoved(head));
 
-// The weights of a head, or the mean of the heads of a layer.
+const headTitle = (stack, layer, head) => `${stack.title}, layer ${layer + 1}, ${head === "mean" ? `mean of ${keptHeads(stack, layer).length} heads` : `head ${head + 1}`}`;
+
+// The weights of a head, or the mean of the heads of a layer; zeros if the layer has no heads.
 const means = new Map();
 function weightsOf(stack, layer, head) {
   if (head !== "mean") return stack.layers[layer][head].weights;
   const name = `${stack.key}.${layer}`;
   if (!means.has(name)) {
-    const heads = stack.layers[layer];
-    means.set(name, heads[0].weights.map((row, i) => row.map((_, j) => heads.reduce((sum, one) => sum + one.weights[i][j], 0) / heads.length)));
+    const heads = keptHeads(stack, layer);
+    means.set(name, stack.layers[layer][0].weights.map((row, i) => row.map((_, j) => heads.reduce((sum, one) => sum + one.weights[i][j], 0) / Math.max(1, heads.length))));
   }
   return means.get(name);
 }
@@ -56,7 +60,10 @@ function strongest(row) {
 }
 
 const layerOptions = (stack) => stack.layers.map((_, n) => [n, `Layer ${n + 1}`]);
-const headOptions = (stack, layer) => [["mean", "Mean of heads"], ...stack.layers[layer].map((_, n) => [n, `Head ${n + 1}`])];
+const headOptions = (stack, layer) => [["mean", "Mean of heads"], ...stack.layers[layer].map((head, n) => [n, `Head ${n + 1}`, head]).filter(([, , head]) => !isRemoved(head))];
 const headFrom = (value) => (value === "mean" ? "mean" : Number(value));
-// The layer that alignments are usually read from: the last but one.
-const usualLayer = (stack) => Math.max(0, stack.layers.length - 2);
+// The layer that alignments are usually read from: the last but one of those that have heads.
+function usualLayer(stack) {
+  const withHeads = [...stack.layers.keys()].filter((layer) => keptHeads(stack, layer).length);
+  return withHeads[Math.max(0, withHeads.length - 2)] ?? 0;
+}

@@ -137,13 +137,15 @@ const lensList = (lens, chosen) =>
 
 function attendDetail(station, at, word) {
   const stack = stackOf(station.stack);
-  const heads = stack.layers[station.layer];
+  const heads = keptHeads(stack, station.layer);
+  if (!heads.length) return [make("p", {}, "All heads of this layer were removed: it adds the same vector, its bias, to every word.")];
+  const numbers = [...stack.layers[station.layer].keys()].filter((n) => !isRemoved(stack.layers[station.layer][n]));
   const rows = heads.map((head) => head.weights[at]);
   const columns = stack.columns;
   const best = strongest(weightsOf(stack, station.layer, "mean")[at]);
   const query = make("span", {}, word());
-  const sentence = (i, j) => `${headTitle(stack, station.layer, i)}: weight ${write(rows[i][j], 4)} on ${columns[j]}`;
+  const sentence = (i, j) => `${headTitle(stack, station.layer, numbers[i])}: weight ${write(rows[i][j], 4)} on ${columns[j]}`;
   const text = [`In this row the decoder has read `, query, ` and is to predict `, make("q", { dir: "auto" }, targetLabels[at]), `. `];
   return [make("p", {}, ...(station.lane === "decoder" ? text : [query, " looks at every word of the source. "]), `Its ${heads.length} heads look most at “${columns[best.at]}” (${write(best.weight, 2)} on average).`),
-    strip({ caption: "One row for each head; a row adds up to 1", rows: heads.map((_, n) => `Head ${n + 1}`), columns, weights: rows, sentence, mostDigits: 24, isMasked: (i, j) => isMaskedAt(stack)(at, j) })];
+    strip({ caption: "One row for each head; a row adds up to 1", rows: numbers.map((n) => `Head ${n + 1}`), columns, weights: rows, sentence, mostDigits: 24, isMasked: (i, j) => isMaskedAt(stack)(at, j) })];
 }

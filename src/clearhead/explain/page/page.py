@@ -37,7 +37,7 @@ def _title(data: Mapping[str, Any]) -> str:
 def _body(data: Mapping[str, Any]) -> Iterator[str]:
     yield "<header>"
     yield from _heading(data)
-    yield f'<p class="model">{escape(_model_line(data["model"]))}</p>'
+    yield f'<p class="model">{escape(_model_line(data["model"], len(data.get("removed_heads", ()))))}</p>'
     for note in _notes(data):
         yield f'<p class="warning">{escape(note)}</p>'
     roles = "".join(f'<li class="{role.name}">{tag(role)}</li>' for role in _ROLES)
@@ -62,14 +62,15 @@ def _heading(data: Mapping[str, Any]) -> Iterator[str]:
     yield f'<h1 dir="auto">{escape(_title(data))}</h1>'
 
 
-def _model_line(model: Mapping[str, Any]) -> str:
+def _model_line(model: Mapping[str, Any], num_removed: int) -> str:
     layers = {
         "encoder-decoder": f"{model['encoder_layers']} encoder and {model['decoder_layers']} decoder layers",
         "decoder": f"{model['decoder_layers']} decoder layers",
         "encoder": f"{model['encoder_layers']} encoder layers",
     }[model["shape"]]
     parameters = f"{model['parameters']:,} parameters"
-    return f"{model['name']} · {layers} of {model['heads']} heads · width {model['d_model']} · {parameters}"
+    heads = f"{model['heads']} heads" + (f" ({num_removed} removed)" if num_removed else "")
+    return f"{model['name']} · {layers} of {heads} · width {model['d_model']} · {parameters}"
 
 
 def _notes(data: Mapping[str, Any]) -> Iterator[str]:

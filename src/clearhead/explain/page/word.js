@@ -14,6 +14,7 @@ function oneWord() {
   function show(change = {}) {
     Object.assign(state, change);
     if (change.stack) Object.assign(state, { layer: usualLayer(state.stack), head: "mean", word: 0 });
+    if (state.head !== "mean" && isRemoved(state.stack.layers[state.layer][state.head])) state.head = "mean";
     const { stack, layer, head, word } = state;
     const save = make("button", { type: "button", class: "plain-button", onclick: () => download("word.svg", "image/svg+xml", svgFile(picture.querySelector("svg"))) }, "Save as SVG");
     const options = words().map((text, n) => [n, stack.key === "cross" ? `${n < targetLabels.length ? "target" : "source"}: ${text}` : `${n + 1}. ${text}`]);
