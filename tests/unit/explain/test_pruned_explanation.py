@@ -102,10 +102,15 @@ def test_a_removed_head_has_no_sums(pruned: Translator) -> None:
 
 
 def test_the_states_of_two_sentences_are_compared(pruned: Translator) -> None:
-    side = compare(pruned, "the red cat", "a small cat", word="cat").sides[0]
+    side = compare(pruned, "the red cat", "where is the old house?", word="the").sides[0]
+    model = double_copy(pruned.model)
+    assert model.encoder is not None
+    assert model.encoder.last_norm is not None, "it is applied after the last layer, whose states are compared"
     with torch.no_grad():
-        states = double_copy(pruned.model).encode(torch.tensor([side.row.ids])).states[0].numpy()
-    np.testing.assert_allclose(side.layers[-1], states[list(side.positions)].mean(axis=0))
+        states = model.encode(torch.tensor([side.row.ids])).states[0, list(side.positions)]
+        normed = model.encoder.last_norm(torch.from_numpy(side.layers[-1])[None], None)
+    assert len(side.positions) == 1, "the norm of a mean is not the mean of norms"
+    np.testing.assert_allclose(normed.numpy(), states.numpy())
 
 
 def test_a_model_without_any_heads_is_explained(tmp_path: Path) -> None:
