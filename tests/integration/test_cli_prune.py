@@ -66,3 +66,11 @@ def test_an_unknown_head_is_answered_with_those_there_are(folder: Path) -> None:
     assert done.returncode == 2
     assert "there is no head 'encoder.0.head.9' in this model" in done.stderr
     assert "encoder.0.self_attention.head.0-1" in done.stderr
+
+
+def test_the_table_says_how_heads_were_chosen(folder: Path) -> None:
+    text = ("prune", "-m", "run", "source", "target", "--no-bleu", "--format", "markdown")
+    named = run(*text, "--remove", "encoder.0.self_attention.head.1", "-o", "named", cwd=folder)
+    assert "the heads that you named are removed" in named.stdout
+    assert "by importance" not in named.stdout
+    assert "by importance" in run(*text, "--keep", "0.5", "--steps", "1", "-o", "half", cwd=folder).stdout

@@ -129,7 +129,7 @@ def test_a_head_shows_the_weights_of_the_data_and_cross_attention_also_shifted_b
     page = show(desk, data)
     page.get_by_role("button", name="Cross-attention, layer 3, head 2").click()
     if is_shifted:
-        page.locator("#head").get_by_text("Shifted: row that reads").click()
+        page.locator("#head").get_by_text("Row that reads it").click()
     page.locator("#head").get_by_label("Decimals").select_option("4")
     rows = [numbers_of(page.locator("#head"), f"tbody tr:nth-child({n + 1}) td") for n in range(8 - is_shifted)]
     assert rows == data["attention"]["cross"][2][1]["weights"][int(is_shifted) :]
@@ -183,11 +183,11 @@ def test_a_selected_word_shows_what_it_looked_at_and_why_it_was_chosen(desk: Des
     word.click()
     page.locator("h1").hover()
     notes = ".lane.source .note"
-    assert numbers_of(page, notes) == pytest.approx(mean[4], abs=0.00501)  # the row that reads it is one below
-    page.locator("#words").get_by_text("Row that predicts it").click()
     assert numbers_of(page, notes) == pytest.approx(mean[3], abs=0.00501)
+    page.locator("#words").get_by_text("Row that reads it").click()
+    assert numbers_of(page, notes) == pytest.approx(mean[4], abs=0.00501), "one row below"
     page.locator("#words").get_by_label("Head", exact=True).select_option("3")
-    assert numbers_of(page, notes) == pytest.approx(data["attention"]["cross"][1][3]["weights"][3], abs=0.00501)
+    assert numbers_of(page, notes) == pytest.approx(data["attention"]["cross"][1][3]["weights"][4], abs=0.00501)
     token = data["tokens"][3]
     text = page.locator(".why").inner_text()
     assert "Why springt?" in text

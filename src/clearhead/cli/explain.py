@@ -187,6 +187,8 @@ def _show(data: dict[str, Any], table: str, details: DetailOptions) -> None:
     if details.output is not None:
         is_page = details.output.suffix.lower() == ".html"
         write_file(details.output, (explanation_page(data) if is_page else _json(data) + "\n").encode())
+        if str(details.output) != "-":
+            typer.echo(f"Wrote {details.output}.", err=True)
     if details.as_json:
         typer.echo(_json(data))
     elif details.output is None:

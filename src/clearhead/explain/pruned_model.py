@@ -128,7 +128,7 @@ def prune(
     for smaller, row in _steps(opened, request):  # noqa: B007  # the last model is written
         rows.append(row)
         progress(row)
-    report = PruningReport(tuple(rows), smaller.config.heads_kept)
+    report = PruningReport(tuple(rows), smaller.config.heads_kept, are_named=bool(request.heads))
     write_pruned(smaller.to(opened.dtype), target, opened.folder, report)
     return report
 

@@ -75,6 +75,7 @@ class PruningReport:
 
     rows: tuple[PruningRow, ...]
     heads_kept: Mapping[str, Sequence[int]] = field(default_factory=dict)  # of the last model
+    are_named: bool = False  # the user has named the heads to remove
 
     def to_dict(self) -> dict[str, Any]:
         """Return the data for JSON."""

@@ -39,15 +39,21 @@ def pruning_table(report: PruningReport) -> ScoreTable:
         if row.bleu is not None and base.bleu is not None:
             cells += [f"{row.bleu.value:.2f}", f"{row.bleu.value - base.bleu.value:+.2f}"]
         rows.append(tuple(cells))
-    return ScoreTable("Heads kept", tuple(columns), tuple(rows), tuple(_notes(report.rows[0], has_penalty)))
+    return ScoreTable("Heads kept", tuple(columns), tuple(rows), tuple(_notes(report, has_penalty)))
 
 
-def _notes(row: PruningRow, has_penalty: bool) -> list[str]:
-    notes = [
-        "heads are removed by Hard-Concrete gates, learnt in more training; the first row is the model before it"
-        if has_penalty
-        else "heads are removed by importance, mean |∂loss/∂gate| on the same sentences, measured again at every step"
-    ]
+def _notes(report: PruningReport, has_penalty: bool) -> list[str]:
+    row = report.rows[0]
+    if has_penalty:
+        notes = [
+            "heads are removed by Hard-Concrete gates, learnt in more training; the first row is the model before it"
+        ]
+    elif report.are_named:
+        notes = ["the heads that you named are removed"]
+    else:
+        notes = [
+            "heads are removed by importance, mean |∂loss/∂gate| on the same sentences, measured again at every step"
+        ]
     notes.append(f"loss: nats per token ({row.loss.signature})")
     return notes if row.bleu is None else [*notes, f"BLEU: {row.bleu.signature}"]
 

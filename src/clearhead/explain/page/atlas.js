@@ -97,10 +97,10 @@ function headView({ stack, layer, head, isShifted }, onShift) {
   const reading = !isCross
     ? `A row is a word that looks, a column is a word that is looked at.${stack.isCausal ? " Later words are masked." : ""}`
     : offset
-      ? "Each row is labelled with the word that it reads. This is the row below the one that predicts it, and agrees more often with the word's source; the last word is read by no row."
-      : "Each row is labelled with the word that it predicts. The row has not read this word yet, so a row often looks where the word before it came from.";
+      ? "Each row is labelled with the word that it reads. This is the row below the one that predicts it; the last word is read by no row. Which of the two rows looks at the source of a word depends on the model and the layer."
+      : "Each row is labelled with the word that it predicts. It has read the words before.";
   const tools = isCross
-    ? [switcher("Rows", [["predicts", "As it is: row that predicts"], ["reads", "Shifted: row that reads"]], offset ? "reads" : "predicts", (value) => onShift(value === "reads"))]
+    ? [switcher("Rows", [["predicts", "Row that predicts the word"], ["reads", "Row that reads it"]], offset ? "reads" : "predicts", (value) => onShift(value === "reads"))]
     : [];
   return [make("h3", { tabindex: -1 }, headTitle(stack, layer, head), " ", make("code", {}, data.name)), make("p", { class: "lead" }, facts),
     weightGrid({ name: headTitle(stack, layer, head), tools, caption: reading, rows, columns: stack.columns, weights, sentence, isMasked: isMaskedAt(stack), working: (i, j) => cellWorking({ stack, layer, head }, i + offset, j) })];

@@ -16,7 +16,7 @@ const later = [];
 function overview() {
   const stack = stackOf("cross") ?? stackOf("decoder") ?? stackOf("encoder");
   const isCross = stack.key === "cross";
-  const state = { layer: usualLayer(stack), head: "mean", isShifted: isCross };
+  const state = { layer: usualLayer(stack), head: "mean", isShifted: false };
   const above = stack.columns.map((text, at) => ({ text, label: `${isCross ? "source" : "word"} ${at + 1}: ${text}` }));
   const below = (TARGET ? targetLabels : sourceLabels).map((text, at) => {
     const token = DATA.tokens?.[at];
@@ -35,7 +35,7 @@ function overview() {
       choice("Layer", layerOptions(stack), state.layer, (value) => show({ layer: Number(value), head: "mean" })),
       choice("Head", headOptions(stack, state.layer), state.head, (value) => show({ head: headFrom(value) })),
       ...picture.sliders,
-      isCross ? switcher("Rows", [["reads", "Row that reads the word"], ["predicts", "Row that predicts it"]], state.isShifted ? "reads" : "predicts", (value) => show({ isShifted: value === "reads" })) : "");
+      isCross ? switcher("Rows", [["predicts", "Row that predicts the word"], ["reads", "Row that reads it"]], state.isShifted ? "reads" : "predicts", (value) => show({ isShifted: value === "reads" })) : "");
     picture.paint();
   };
   show();
