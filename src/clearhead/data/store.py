@@ -30,8 +30,9 @@ from clearhead.files.writing import flush_to_disk, move_folder, replace_file, te
 from clearhead.text.byte_spelling import ByteSpelling, MarkedTexts
 from clearhead.text.config import Task
 from clearhead.text.coverage import Coverage, CoverageCounter
+from clearhead.text.scripts import ScriptCounter
 from clearhead.text.statistics import TextSample, TextStatistics, measure_text
-from clearhead.text.tokeniser import Vocabularies
+from clearhead.text.tokeniser import Vocabularies, split_tag
 
 _FORMAT = 1
 _INDEX = "store.json"  # written last; a folder without it is not a store
@@ -267,8 +268,17 @@ class _StoreRecipe:
         """Whether statistics of the source are stored with it."""
         return self.task == "translate" and self.use == "train"
 
-    def measured(self, texts: Sequence[str]) -> dict[str, Any] | None:
-        """Return the statistics of a sample of the source as plain data."""
+    def count_scripts(self, counter: ScriptCounter, pairs: Sequence[SentencePair]) -> None:
+        """Count the scripts of each target language, if the vocabulary has tags of several."""
+        if not self.is_measured or len(self.vocabularies.source.tags) < 2:
+            return
+        for pair in pairs:
+            language, _ = split_tag(pair.source)
+            if language is not None:
+                counter.add(language, [pair.target])
+
+    def measured(self, texts: Sequence[str], scripts: ScriptCounter) -> dict[str, Any] | None:
+        """Return the statistics of a sample of the source, and the scripts of the target, as plain data."""
         if not self.is_measured:
             return None
         languages = {
@@ -277,7 +287,8 @@ class _StoreRecipe:
         }
         language = languages.pop() if len(languages) == 1 else ""
         is_code = len(language) == 2 and language.isalpha() and language.islower()
-        return measure_text(texts, self.vocabularies.source, language if is_code else None).model_dump()
+        statistics = measure_text(texts, self.vocabularies.source, language if is_code else None)
+        return statistics.model_copy(update={"scripts": scripts.usual or None}).model_dump()
 
     def _encode(self, marked: MarkedTexts, side: int) -> list[list[int]]:
         tokeniser = self.spelling.tokenisers[side]
@@ -305,7 +316,7 @@ def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str
     dtypes = recipe.dtypes()
     writers = {name: RaggedWriter(part, name, dtype) for name, dtype in dtypes.items()}
     pair_filter = Filter(recipe.config, recipe.task)
-    counter, sample = CoverageCounter(recipe.spelling.tokenisers), TextSample()
+    counter, sample, scripts = CoverageCounter(recipe.spelling.tokenisers), TextSample(), ScriptCounter()
     reports = []
     try:
         with (part / "corpus.values").open("wb") as numbers:
@@ -315,6 +326,7 @@ def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str
                     np.full(len(block), number, np.uint16).tofile(numbers)
                     if recipe.is_measured:
                         sample.add(pair.source for pair in block)
+                        recipe.count_scripts(scripts, block)
                 if not corpus.report.num_kept:
                     raise DataError(_too_long(corpus.report, recipe.config))
                 reports.append(corpus.report)
@@ -329,7 +341,7 @@ def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str
         "arrays": dtypes,
         "reports": [report.to_json() for report in reports],
         "coverage": asdict(counter.coverage),
-        "statistics": recipe.measured(sample.texts),
+        "statistics": recipe.measured(sample.texts, scripts),
     }
 
 

@@ -17,6 +17,7 @@ from clearhead.decoding.alignment import (
 )
 from clearhead.decoding.engines.numpy_engine import NumpyEngine
 from clearhead.decoding.pipeline import Segment
+from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import AlternativeText, TranslatedPart, Translation, one_line
 from clearhead.decoding.translator import Translator
@@ -102,7 +103,8 @@ class Annotator:
         prefix = tokens[: words.first_piece(word - 1)]
         limit = target_limit(self.translator, part, self.search)
         with torch.inference_mode():
-            ranked = alternatives(model, source_ids(model, part), prefix, number, limit, self.search)
+            constraints = Constraints(prefix).hiding(part.constraints.hidden)
+            ranked = alternatives(model, source_ids(model, part), constraints, number, limit, self.search)
         pieces = self.vocabularies.target.pieces([alternative.token for alternative in ranked])
         texts = self.vocabularies.target.decode([alternative.hypothesis.tokens for alternative in ranked])
         shown = tuple(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from clearhead.decoding.engines.engine import Engine, EngineNeeds, ModelInfo, Request, length_limit
+from clearhead.decoding.hidden_pieces import HiddenPieces
 from clearhead.decoding.phrase_constraints import ConstraintEncoder, PhraseConstraints
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
@@ -143,6 +144,7 @@ class TranslationPipeline:
         self._language = statistics.source_language or DEFAULT_LANGUAGE
         self.remarks: list[Remark] = []
         self._constraints = ConstraintEncoder(options.constraints, vocabularies.target)
+        self._hidden = HiddenPieces(vocabularies, statistics)
         self._source = vocabularies.source
         self._has_warned = False
         if options.language is not None:
@@ -210,7 +212,7 @@ class TranslationPipeline:
 
     def _row(self, line: _OpenedLine, index: int, part: TextPart, ids: tuple[int, ...], notes: tuple[str, ...]) -> _Row:
         number = (line.number - 1 + index * _PART_STRIDE) % 2**31
-        constraints = self._constraints.constraints(part.text, is_first=index == 0)
+        constraints = self._hidden.hide(ids, self._constraints.constraints(part.text, is_first=index == 0))
         segment = Segment(ids, constraints, number) if ids else None
         return _Row(segment, TranslatedPart(part.text, part.space, ids, constraints), notes)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from clearhead.decoding.engines.engine import EngineNeeds
+from clearhead.decoding.hidden_pieces import HiddenPieces
 from clearhead.decoding.pipeline import Segment, TranslationOptions
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
@@ -78,7 +79,8 @@ def continued(
     if not prefixes:
         return []
     info = translator.engine.info
-    segments = [Segment(tuple(source), Constraints(prefix=prefix)) for prefix in prefixes]
+    pieces = HiddenPieces(translator.vocabularies, translator.statistics)
+    segments = [Segment(tuple(source), pieces.hide(source, Constraints(prefix=prefix))) for prefix in prefixes]
     outcomes = translator.engine.translate([segment.request(search, info) for segment in segments], search)
     return [hypotheses[0] for hypotheses in outcomes]
 

@@ -38,7 +38,7 @@ def logit_lens(model: Transformer, traced: TracedPass, tokens: list[int], number
     """Return the lens of every token (T tokens × L + 1 layers); `tokens` are classes if the model is a classifier."""
     rows: list[list[LensLayer]] = [[] for _ in tokens]
     for layer, logits in enumerate(lens_logits(model, traced)):
-        probabilities = torch.softmax(logits, dim=-1)
+        probabilities = torch.softmax(traced.allowed(logits), dim=-1)
         if len(probabilities) == 1:
             probabilities = probabilities.expand(len(tokens), -1)  # every class has the same distribution
         own = probabilities.gather(1, torch.tensor(tokens, device=logits.device)[:, None])

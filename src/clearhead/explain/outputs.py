@@ -15,7 +15,7 @@ def explained_outputs(
 ) -> tuple[ExplainedToken, ...]:
     """Explain tokens, one for each row of the logits, or classes, which share a single row; `names` are their texts."""
     own = torch.tensor(list(tokens), device=traced.logits.device)[:, None]
-    logits = traced.logits.expand(len(tokens), -1)  # (T, V)
+    logits = traced.allowed(traced.logits).expand(len(tokens), -1)  # (T, V)
     probabilities = torch.softmax(logits, dim=-1)
     probability = probabilities.gather(1, own)
     log_probs = torch.log_softmax(logits, dim=-1).gather(1, own)[:, 0].tolist()

@@ -1,12 +1,13 @@
 """Explain one sentence: the translation that `translate` gives, or a text of a model with a single stack."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 from clearhead.decoding.annotation import source_ids, target_limit
 from clearhead.decoding.pipeline import TranslationOptions
+from clearhead.decoding.search.constraints import without
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.translator import Translator
@@ -92,7 +93,7 @@ class _TranslationExplainer:
         target = self._target(part, target_text)
         source = (*part.ids, translator.model.config.eos)
         double = double_copy(translator.model)
-        traced = trace_pass(double, source, target.ids)
+        traced = replace(trace_pass(double, source, target.ids), hidden=without(part.constraints.hidden, target.ids))
         sums = check_heads(self.options.sums, traced.stacks)
         source_row = TokenRow.of(vocabularies.source, source, part.source)
         target_row = TokenRow.of(vocabularies.target, target.ids, target.text)
@@ -160,7 +161,7 @@ class _TranslationExplainer:
         self, part: TranslatedPart, target: _Target, outputs: Sequence[ExplainedToken], traced: TracedPass
     ) -> TranslationChoice:
         """Return the translation, and where the float64 trace has another most probable token."""
-        log_probs = torch.log_softmax(traced.logits, dim=-1)
+        log_probs = torch.log_softmax(traced.allowed(traced.logits), dim=-1)
         log_probs[:, list(self.translator.model.config.never_written)] = -float("inf")
         best = [row[0] for row in ranked(log_probs.exp(), 1)]
         differences = tuple(

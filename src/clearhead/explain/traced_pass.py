@@ -3,6 +3,7 @@
 The whole target is read in one pass (teacher forcing), so a pass costs the same for every number of tokens explained.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -96,6 +97,11 @@ class TracedPass:
     encoder_states: Array | None  # (L + 1, S, D)
     decoder_states: Array | None  # (L + 1, T, D)
     logits: Tensor  # (T, V), or (1, C) of a classifier
+    hidden: tuple[int, ...] = ()  # tokens of other scripts than that of the target language
+
+    def allowed(self, logits: Tensor) -> Tensor:
+        """Return logits (T, V) with -∞ for the hidden tokens, as the search reads them: their probability is 0."""
+        return logits.index_fill(-1, torch.tensor(self.hidden, dtype=torch.long, device=logits.device), -math.inf)
 
 
 def trace_pass(model: Transformer, source: Sequence[int] | None, target: Sequence[int] | None) -> TracedPass:

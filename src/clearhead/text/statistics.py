@@ -1,6 +1,7 @@
 """Statistics of the text that a model was trained on, kept beside its tokeniser: what is usual for the model.
 
-They decide whether lines are split into sentences, and which input is unlike the training text.
+They decide whether lines are split into sentences, which input is unlike the training text, and which scripts a
+translation into one of several languages can contain.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,6 +36,7 @@ class TextStatistics(Settings):
     source_tokens: Percentiles | None = None  # of a line
     word_pieces: Percentiles | None = None  # of a word
     log_probs: Percentiles | None = None  # mean per token of the translations of the validation data
+    scripts: dict[str, list[str]] | None = None  # of each target language, for a model with language tags
 
     @property
     def splits_lines(self) -> bool:

@@ -25,6 +25,7 @@ from clearhead.settings import Settings
 from clearhead.text.config import TextConfig
 from clearhead.text.normalise import REPLACEMENT, SPACE_MARK, normalise
 from clearhead.text.sampling import BpeDropoutSampler, UnigramSampler
+from clearhead.text.scripts import scripts_of
 from clearhead.text.special import PIECES, language_tag
 
 FOLDER, SETTINGS = "tokeniser", "tokeniser.json"
@@ -56,6 +57,7 @@ class Tokeniser:
         self.eos: int = self._special(self._processor.eos_id())
         self.unk: int = self._processor.unk_id()
         self._sampler: UnigramSampler | BpeDropoutSampler | None = None
+        self._outside: dict[tuple[str, ...], tuple[int, ...]] = {}
         self.tags: dict[str, int] = {language: self._tag_id(language) for language in languages}
 
     @property
@@ -126,6 +128,20 @@ class Tokeniser:
         """Return the piece of each id, for display."""
         named = {self.bos: PIECES[1], self.pad: PIECES[0], self.eos: PIECES[2]}
         return [named[piece] if piece in named else self._piece(self._check_id(piece)) for piece in map(int, ids)]
+
+    def pieces_outside(self, scripts: tuple[str, ...]) -> tuple[int, ...]:
+        """Return the ids of the pieces with a letter of another script; the same object for the same scripts.
+
+        Special tokens, language tags and bytes have no script.
+        """
+        if scripts not in self._outside:
+            neutral = {self.pad, self.bos, self.eos, self.unk, *self.tags.values(), *self.byte_ids}
+            self._outside[scripts] = tuple(
+                number
+                for number, piece in enumerate(self.pieces(range(self.size)))
+                if number not in neutral and not scripts_of(piece) <= set(scripts)
+            )
+        return self._outside[scripts]
 
     def word_spans(self, ids: Sequence[int]) -> list[tuple[int, int]]:
         """Return where each word starts and ends in the ids of a sentence; language tags are not words."""

@@ -152,6 +152,23 @@ def test_a_store_for_training_has_the_statistics_of_its_plain_source(corpus: Cor
     assert build_store([corpus], vocabularies, data, tmp_path / "valid", use="valid").statistics is None
 
 
+def test_the_scripts_of_each_target_language_are_measured(tmp_path: Path) -> None:
+    text = TextConfig(vocabulary=331, byte_fallback=True)
+    vocabularies = train_vocabularies([*PAIRS, ("cat", "बिल्ली")], text, ("de", "hi"))
+    corpora = []
+    for language, targets in (("de", GERMAN), ("hi", ["बिल्ली"] * len(GERMAN))):
+        folder = tmp_path / language
+        folder.mkdir()
+        corpora.append(aligned(folder, "\n".join(ENGLISH), "\n".join(targets), language=language))
+    data = DataConfig(train=tuple(corpora))
+    store = build_store(corpora, vocabularies, data, tmp_path / "store")
+    assert store.statistics is not None
+    assert store.statistics.scripts == {"de": ["LATIN"], "hi": ["DEVANAGARI"]}
+    again = build_store(corpora, vocabularies, data, tmp_path / "store")
+    assert "unchanged" in again.message
+    assert again.statistics == store.statistics
+
+
 def test_bytes_never_make_a_pair_too_long(corpus: CorpusConfig, tmp_path: Path) -> None:
     text = TextConfig(vocabulary=331, byte_fallback=True, byte_share=0.5)
     vocabularies = train_vocabularies(PAIRS, text, ("de",))

@@ -3,7 +3,7 @@
 Its search equals ours with stopping 'first' and gives the same scores, which count eos as a token. Where its results
 would differ (renormalised probabilities after hiding tokens, forced tokens without a cost), torch is used instead. One
 small difference remains: padding, bos and the unknown token are hidden by their bias, so their probability goes to the
-other tokens.
+other tokens. Pieces of other scripts than that of the target language are hidden in the same way by every engine.
 """
 
 import math
@@ -63,7 +63,7 @@ def lacks(model: ModelFolder, needs: EngineNeeds, device: DeviceName, precision:
         _search_lacks(needs)
         or _installation_lacks(device)
         or model_lacks(config := load_config(model))
-        or _vocabulary_lacks(config, needs.settings)
+        or _vocabulary_lacks(config.target_size, needs.settings)
     )
 
 
@@ -102,11 +102,10 @@ def sees_gpu(device: DeviceName) -> bool:
     return bool(ctranslate2.get_cuda_device_count())
 
 
-def _vocabulary_lacks(config: ModelConfig, settings: SearchSettings) -> str | None:
-    if 2 * settings.beam < config.target_size:
+def _vocabulary_lacks(num_tokens: int, settings: SearchSettings) -> str | None:
+    if 2 * settings.beam < num_tokens:
         return None
-    size = config.target_size
-    return f"a beam of {settings.beam} needs more than {2 * settings.beam} tokens, but the vocabulary has {size}"
+    return f"a beam of {settings.beam} needs more than {2 * settings.beam} tokens, but the vocabulary has {num_tokens}"
 
 
 def open_ctranslate2(
@@ -180,13 +179,15 @@ class CTranslate2Engine:
 
     def lacks(self, needs: EngineNeeds) -> str | None:
         """Return why it does not support `needs`, or None."""
-        return _search_lacks(needs) or _vocabulary_lacks(self.config, needs.settings)
+        return _search_lacks(needs) or _vocabulary_lacks(self.config.target_size, needs.settings)
 
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         """Return the hypotheses of each request, best first; raise ConfigError if this engine lacks what they need."""
         reason = _search_lacks(EngineNeeds(settings))
         if reason is None and any(request.constraints != NO_CONSTRAINTS for request in requests):
             reason = "it does not support constraints"
+        most_hidden = max((len(request.constraints.hidden) for request in requests), default=0)
+        reason = reason or _vocabulary_lacks(self.config.target_size - most_hidden, settings)
         if reason is not None:
             raise ConfigError(
                 f"the engine ctranslate2 cannot do this search: {reason}. Load the model with engine='torch'."
@@ -204,6 +205,7 @@ class CTranslate2Engine:
     def _begin(self, places: Sequence[int], requests: Sequence[Request], settings: SearchSettings) -> _Batch:
         """Start a search with the longest limit in the batch."""
         limit = max(requests[place].limit for place in places)
+        hidden = requests[places[0]].constraints.hidden  # the same in the whole batch
         has_scores = settings.beam > 1 or any(requests[place].has_score for place in places)
         results = self.translator.translate_batch(
             [[self._names[number] for number in requests[place].ids] for place in places],
@@ -214,6 +216,7 @@ class CTranslate2Engine:
             max_decoding_length=limit,
             min_decoding_length=0,
             max_input_length=0,
+            suppress_sequences=[[self._names[number]] for number in hidden] or None,
             return_end_token=True,
             return_scores=has_scores,
         )

@@ -117,13 +117,16 @@ def halves(indices: Sequence[int], requests: Sequence[Request]) -> list[list[int
 def batches_by_length(requests: Sequence[Request], batch_tokens: int, max_rows: int | None = None) -> list[list[int]]:
     """Group the indices of requests into batches of similar lengths, with at most `max_rows` requests each.
 
-    The longest come first, so that running out of memory shows early.
+    The longest come first, so that running out of memory shows early. All requests of a batch hide the same tokens.
     """
     batches: list[list[int]] = []
     longest = 0
-    for index in sorted(range(len(requests)), key=lambda index: -len(requests[index].ids)):
+    languages = [id(request.constraints.hidden) for request in requests]  # one object for each language
+    order = {language: number for number, language in enumerate(dict.fromkeys(languages))}
+    for index in sorted(range(len(requests)), key=lambda index: (order[languages[index]], -len(requests[index].ids))):
         has_room = batches and (max_rows is None or len(batches[-1]) < max_rows)
-        if has_room and longest * (len(batches[-1]) + 1) <= batch_tokens:
+        is_same = batches and languages[batches[-1][-1]] == languages[index]
+        if has_room and is_same and longest * (len(batches[-1]) + 1) <= batch_tokens:
             batches[-1].append(index)
         else:
             batches.append([index])

@@ -118,8 +118,9 @@ class NumpyEngine:
         source = np.full((len(batch), longest), self.model.config.pad)
         for row, request in enumerate(batch):
             source[row, : len(request.ids)] = request.ids
+        limits = [request.limit for request in batch]
         with np.errstate(over="ignore"):  # exp(-x) of SiLU, whose result is right nevertheless
-            return numpy_search(self.model, source, [request.limit for request in batch], settings)
+            return numpy_search(self.model, source, limits, settings, batch[0].constraints.hidden)
 
     def cross_attention(self, source: Sequence[int], target: Sequence[int]) -> list[Array]:
         """Return the attention (H, T + 1, S) of every layer for a translation over a sentence that includes eos."""

@@ -19,6 +19,7 @@ from clearhead.decoding.engines.engine import (
 from clearhead.decoding.engines.packing import packed
 from clearhead.decoding.search.beam import beam_search, search_with
 from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.rules import hidden_logits
 from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.static_search import can_choose, static_search
@@ -118,10 +119,11 @@ class TorchEngine:
             return sample(model, source, limits, settings, constraints, [request.number for request in batch])
         if self._step_pool is None or settings.coverage_penalty:
             return beam_search(model, source, limits, settings, constraints)
+        hidden = hidden_logits(constraints, model.config.target_size, source.device)
         if can_choose(settings, constraints, model.config):
-            with self._step_pool.step(source, settings.beam, max(limits), self._gates) as step:
+            with self._step_pool.step(source, settings.beam, max(limits), self._gates, hidden) as step:
                 return static_search(step, source, limits, settings)
-        with self._step_pool.stepper(source, settings.beam, max(limits), self._gates) as stepper:
+        with self._step_pool.stepper(source, settings.beam, max(limits), self._gates, hidden) as stepper:
             return search_with(stepper, source, limits, settings, constraints)
 
 

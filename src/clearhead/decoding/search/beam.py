@@ -16,7 +16,7 @@ from clearhead.decoding.search.coverage import CoverageStepper
 from clearhead.decoding.search.hypothesis import Hypothesis, Pool, best_attainable, normalised
 from clearhead.decoding.search.observer import NO_OBSERVER, SearchObserver
 from clearhead.decoding.search.required import holds_all, spread
-from clearhead.decoding.search.rules import Rules, rules_of
+from clearhead.decoding.search.rules import Rules, hidden_logits, rules_of
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.state import Beams, Candidates
 from clearhead.decoding.search.stepper import Stepper
@@ -35,8 +35,11 @@ def beam_search(
 
     `limits` are the maximum lengths, including eos; a hypothesis that reaches its limit is returned as it is.
     """
-    weight = settings.coverage_penalty
-    stepper = CoverageStepper(model, source, weight) if weight else Stepper(model, source)
+    weight, hidden = (
+        settings.coverage_penalty,
+        hidden_logits(constraints or (), model.config.target_size, source.device),
+    )
+    stepper = CoverageStepper(model, source, weight, hidden) if weight else Stepper(model, source, hidden)
     return search_with(stepper, source, limits, settings, constraints, observer)
 
 

@@ -18,8 +18,8 @@ _LEAST = 1e-9  # keeps the logarithm finite for a source token without attention
 class CoverageStepper(Stepper):
     """A Stepper that sums the attention of every hypothesis."""
 
-    def __init__(self, model: SequenceModel, source: Tensor, weight: float) -> None:
-        super().__init__(model, source)
+    def __init__(self, model: SequenceModel, source: Tensor, weight: float, hidden: Tensor | None = None) -> None:
+        super().__init__(model, source, hidden)
         self.weight = weight
         self.is_real = source != model.config.pad  # (B, S)
         self.attention = torch.zeros(len(source), 1, source.shape[1], device=source.device)  # (B, K, S)

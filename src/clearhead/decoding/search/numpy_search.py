@@ -17,18 +17,24 @@ from clearhead.model.numpy_transformer import Array, Ids, NumpyTransformer, log_
 
 
 def numpy_search(
-    model: NumpyTransformer, source: Ids, limits: Sequence[int], settings: SearchSettings
+    model: NumpyTransformer, source: Ids, limits: Sequence[int], settings: SearchSettings, hidden: Sequence[int] = ()
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` best hypotheses of each sentence of `source` (B, S), best first.
 
     `limits` are the maximum lengths, including eos; a hypothesis that reaches its limit is returned as it is.
+    `hidden` are tokens of other scripts than that of the target language, whose probability is 0.
     """
+    hidden_logits = np.zeros(model.config.target_size, dtype=np.float32)
+    hidden_logits[list(hidden)] = -np.inf
     pools = [Pool(settings.beam) for _ in source]
     cache = model.encode(source)
     beams = _Beams.start(len(source))
     while beams.numbers:
         last = beams.tokens[..., -1] if beams.length else np.full((len(beams.numbers), 1), model.config.start_id)
-        log_probs = log_softmax(model.step(last, cache))  # (B, K, V)
+        logits = model.step(last, cache)  # (B, K, V)
+        if hidden:
+            logits += hidden_logits
+        log_probs = log_softmax(logits)
         log_probs[..., list(model.config.never_written)] = -np.inf
         if beams.length < settings.min_length:
             log_probs[..., model.config.eos] = -np.inf

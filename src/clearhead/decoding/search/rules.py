@@ -1,6 +1,7 @@
 """Rules that exclude tokens at the next step by setting their log-probability to -∞.
 
-The other probabilities are not renormalised, so a score remains the model's log-probability.
+The other probabilities are not renormalised, so a score remains the model's log-probability. Only the tokens of other
+scripts than that of the target language are hidden before, in the softmax.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,21 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.model import ModelConfig
 
 HIDDEN = float("-inf")
+
+
+def hidden_logits(constraints: Sequence[Constraints], num_tokens: int, device: torch.device) -> Tensor | None:
+    """Return what is added to logits (B, K, V): -∞ for tokens of other scripts than that of the language, else 0.
+
+    The shape is (B, 1, V), or (1, 1, V) if all sentences hide the same tokens; None if there are no such tokens. They
+    are hidden before the softmax, as in CTranslate2, so that the probabilities of the other tokens sum to 1.
+    """
+    if not any(constraint.hidden for constraint in constraints):
+        return None
+    rows = constraints[:1] if len({id(constraint.hidden) for constraint in constraints}) == 1 else constraints
+    hidden = torch.zeros(len(rows), 1, num_tokens)
+    for row, constraint in enumerate(rows):
+        hidden[row, 0, list(constraint.hidden)] = HIDDEN
+    return hidden.to(device)
 
 
 class Rule(Protocol):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis, normalised
-from clearhead.decoding.search.rules import rules_of
+from clearhead.decoding.search.rules import hidden_logits, rules_of
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.stepper import Stepper
 from clearhead.model import SequenceModel
@@ -30,7 +30,7 @@ def sample(
     config, rows = model.config, list(range(len(source)))
     rules = rules_of(settings, constraints, config)
     draws = uniform_draws(settings, rows if numbers is None else numbers, max(limits)).to(source.device)  # (B, N, L)
-    stepper = Stepper(model, source)
+    stepper = Stepper(model, source, hidden_logits(constraints, config.target_size, source.device))
     tokens = source.new_empty(len(source), 1, 0)
     chosen_log_probs = []
     is_going = torch.ones(len(source), settings.n_best, dtype=torch.bool, device=source.device)

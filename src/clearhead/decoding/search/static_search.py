@@ -20,7 +20,9 @@ from clearhead.model import ModelConfig
 def can_choose(settings: SearchSettings, constraints: Sequence[Constraints], config: ModelConfig) -> bool:
     """Return whether a static step supports a search: no constraints, and no rule that depends on earlier tokens."""
     is_plain = settings.no_repeat is None and not settings.coverage_penalty and not settings.is_sampling
-    has_choice = config.target_size - len(set(config.never_written)) > 1  # a token other than eos is always allowed
+    most_hidden = max((len(constraint.hidden) for constraint in constraints), default=0)
+    # a token other than eos is always allowed
+    has_choice = config.target_size - len(set(config.never_written)) - most_hidden > 1
     return is_plain and has_choice and all(constraint == Constraints() for constraint in constraints)
 
 

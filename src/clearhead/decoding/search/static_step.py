@@ -29,18 +29,20 @@ _WARM_UP = 2
 
 @dataclass(frozen=True)
 class StepShape:
-    """The capacity of a step."""
+    """The capacity of a step, and whether it hides the tokens of other scripts."""
 
     rows: int
     beam: int
     source: int
     length: int
+    hides: bool = False
 
     @staticmethod
-    def holding(source: Tensor, beam: int, limit: int) -> "StepShape":
+    def holding(source: Tensor, beam: int, limit: int, *, hides: bool = False) -> "StepShape":
         """Return the shape for a batch, with rows rounded up to a power of two and lengths to a multiple of 32."""
         rows = max(_LEAST_ROWS, 1 << (len(source) - 1).bit_length())
-        return StepShape(rows, beam, *(-(-length // _GRAIN) * _GRAIN for length in (source.shape[1], limit)))
+        lengths = [-(-length // _GRAIN) * _GRAIN for length in (source.shape[1], limit)]
+        return StepShape(rows, beam, lengths[0], lengths[1], hides)
 
 
 def shape_bytes(shape: StepShape, model: SequenceModel) -> int:
@@ -110,6 +112,8 @@ class StaticStep:
         never = torch.zeros(model.config.target_size, dtype=wide, device=device)
         never[list(model.config.never_written)] = -float("inf")
         self.selection = Selection(shape.rows, shape.beam, shape.length, never, model.config.eos)
+        # (1, 1, V), from `hidden_logits`, the same for the whole batch
+        self.hidden = torch.zeros(1, 1, model.config.target_size, device=device)
         is_real = torch.zeros(shape.rows, shape.source, dtype=torch.bool, device=device)
         # with a cache, the decoder only uses the length of the memory
         self.memory = Memory(is_real.new_empty(shape.rows, shape.source, 0), Mask(keys=is_real))
@@ -142,6 +146,8 @@ class StaticStep:
 
     def _step(self) -> None:
         logits = self.model.decode(self.tokens, self.memory, self.cache, gates=self.gates)  # (B, K, V)
+        if self.shape.hides:
+            logits = logits + self.hidden
         self.log_probs = torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
         parents, tokens = self.selection.choose(self.log_probs, self.cache.place)
         self.cache.parents.copy_(parents)
@@ -167,8 +173,11 @@ class StaticStep:
         has_same = self.gates.is_like(gates) if isinstance(self.gates, Gates) else not gates.is_on
         return self.shape == shape and has_same
 
-    def use(self, gates: HeadGates) -> None:
-        """Copy the numbers of other gates at the same places."""
+    def use(self, gates: HeadGates, hidden: Tensor | None) -> None:
+        """Copy the numbers of other gates at the same places, and those of `hidden_logits`."""
+        if self.shape.hides:
+            assert hidden is not None
+            self.hidden.copy_(hidden)
         if isinstance(self.gates, Gates) and isinstance(gates, Gates):
             self.gates.overwrite(gates)
 
@@ -224,9 +233,11 @@ class StaticStepPool:
         self._lock = Lock()
 
     @contextmanager
-    def step(self, source: Tensor, beam: int, limit: int, gates: HeadGates = NO_GATES) -> Iterator[StaticStep]:
+    def step(
+        self, source: Tensor, beam: int, limit: int, gates: HeadGates = NO_GATES, hidden: Tensor | None = None
+    ) -> Iterator[StaticStep]:
         """Provide a step for one search; least recently used steps are deleted when a new one needs memory."""
-        shape = StepShape.holding(source, beam, limit)
+        shape = StepShape.holding(source, beam, limit, hides=hidden is not None)
         with self._lock:
             step = next((step for step in self._free if step.fits(shape, gates)), None)
             if step is not None:
@@ -234,7 +245,7 @@ class StaticStepPool:
         if step is None:
             self._make_room(shape)
             step = StaticStep(self.model, shape, gates)
-        step.use(gates)
+        step.use(gates, hidden)
         try:
             yield step
         finally:
@@ -242,9 +253,11 @@ class StaticStepPool:
                 self._free.append(step)
 
     @contextmanager
-    def stepper(self, source: Tensor, beam: int, limit: int, gates: HeadGates = NO_GATES) -> Iterator[Stepper]:
+    def stepper(
+        self, source: Tensor, beam: int, limit: int, gates: HeadGates = NO_GATES, hidden: Tensor | None = None
+    ) -> Iterator[Stepper]:
         """Provide a stepper for one search in which the caller makes the choices."""
-        with self.step(source, beam, limit, gates) as step:
+        with self.step(source, beam, limit, gates, hidden) as step:
             yield StaticStepper(step, source)
 
     def _make_room(self, shape: StepShape) -> None:

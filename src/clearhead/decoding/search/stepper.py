@@ -13,8 +13,8 @@ from clearhead.steps import NO_TRACE, Tracer
 class Stepper:
     """A model during decoding: B sentences with K hypotheses each."""
 
-    def __init__(self, model: SequenceModel, source: Tensor) -> None:
-        self.model = model
+    def __init__(self, model: SequenceModel, source: Tensor, hidden: Tensor | None = None) -> None:
+        self.model, self.hidden = model, hidden  # (B, 1, V) or (1, 1, V), from `hidden_logits`
         self.memory = model.encode(source)
         self.cache = model.start_beams(self.memory, len(source), source.device)
 
@@ -23,6 +23,8 @@ class Stepper:
         start = tokens.new_full(tokens.shape[:2], self.model.config.start_id)
         last = tokens[..., -1] if tokens.shape[-1] else start
         logits = self.model.decode(last, self.memory, self.cache, trace=trace)  # (B, K, V)
+        if self.hidden is not None:
+            logits = logits + self.hidden  # not in place, because the trace has the logits of the model
         return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
 
     def follow(self, parents: Tensor) -> None:
@@ -33,6 +35,8 @@ class Stepper:
         """Keep only the sentences at `rows`."""
         self.cache.reorder(rows)
         self.memory = self.memory.reorder(rows)
+        if self.hidden is not None and len(self.hidden) > 1:
+            self.hidden = self.hidden[rows]
 
     def penalties(self) -> Tensor | None:
         """Return the coverage penalty of each hypothesis (B, K), or None if there is none."""
