@@ -166,7 +166,7 @@ def test_grades_and_reports_never_overwrite_what_is_read(tmp_path: Path) -> None
     write(tmp_path / "max.json", {**GOOD, "problem": "question.yaml"})
     done = run("check", "max.json", "-o", "./question.yaml", cwd=tmp_path)
     assert (done.returncode, problem.read_text()) == (2, "kind: positions\n")
-    assert "question.yaml is the same file as" in done.stderr
+    assert "question.yaml is read, and the output would overwrite it" in done.stderr
     scheme = tmp_path / "scheme.yaml"
     scheme.write_text("strict_rounding: true\n")
     done = run("check", "class/ada.json", "--scheme", "scheme.yaml", "-o", "scheme.yaml", cwd=tmp_path)

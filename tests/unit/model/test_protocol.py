@@ -33,6 +33,11 @@ NAMES_THE_CLASS = {
         f"explain/{name}.py"
         for name in ("comparison", "contributions", "lens", "opening", "outputs", "sentence", "traced_pass")
     ),
+    # Interventions and pruning change or remove its heads.
+    *(
+        f"explain/{name}.py"
+        for name in ("gate_training", "intervention", "pruned_model", "pruning", "what_if_sentence")
+    ),
 }
 
 
