@@ -99,7 +99,7 @@ def test_the_weights_on_the_page_are_those_of_the_model(run: Path, pages: Path, 
     source = torch.tensor([*vocabularies.source.encode([SENTENCES[number - 1]])[0], model.config.eos])
     target = _written(run, SENTENCES[number - 1])
     with torch.inference_mode():
-        wanted = cross_attention(model, source, [target])[0].weights[1, 0]
+        wanted = cross_attention(model, source, [target])[0].weights[1][0]
     shown = numbers(table_after(text, "**A₁ = softmax"))
     assert shown.shape == tuple(wanted.shape), "a row for each token that the decoder reads"
     np.testing.assert_allclose(shown, wanted.numpy(), atol=ROUNDING + 1e-5)

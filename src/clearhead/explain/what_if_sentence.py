@@ -166,7 +166,7 @@ class _TranslationQuestion:
             after=after.text,
             tokens=_token_changes(pieces, _log_probs(translator.model, own, tokens), _log_probs(view, changed, tokens)),
             replacements=_replacements(pieces, new_pieces),
-            log_prob=after.log_prob_of(0),
+            log_prob=sum(_log_probs(view, changed, new_tokens)),  # as for the first one: no piece is hidden
             # a changed model is expected to write unlikely translations
             notes=tuple(dict.fromkeys((*before.notes, *(after.notes if view is translator.model else ())))),
         )

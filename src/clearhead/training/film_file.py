@@ -130,13 +130,19 @@ def _parsed(content: bytes) -> FilmFrame:
     with zipfile.ZipFile(BytesIO(content)) as archive:  # before anything is unpacked
         if sum(entry.file_size for entry in archive.infolist()) > _MAX_BYTES:
             raise ValueError("it is too large")
-    with np.load(BytesIO(content), allow_pickle=False) as arrays:
-        texts = _SavedFrame.model_validate_json(bytes(arrays["texts"]))
+        texts = _SavedFrame.model_validate_json(bytes(_array(archive, "texts")))
         sentences = tuple(
-            _sentence(saved, arrays[f"probabilities.{index}"], arrays[f"attention.{index}"])
+            _sentence(saved, _array(archive, f"probabilities.{index}"), _array(archive, f"attention.{index}"))
             for index, saved in enumerate(texts.sentences)
         )
     return FilmFrame(texts.step, sentences)
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
+    """Return an array of an NPZ file, never a pickled object."""
+    with archive.open(f"{name}.npy") as file:
+        array: np.ndarray[Any, Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
 
 
 def _sentence(saved: "_SavedSentence", probabilities: NDArray[Any], attention: NDArray[Any]) -> FilmSentence:
