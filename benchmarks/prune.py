@@ -23,7 +23,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +73,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--at-once", type=int, default=4, help="processes beside each other")
-    parser.add_argument("--steps", type=int, default=2000, help="updates of a training; fine-tuning has a quarter")
+    parser.add_argument("--steps", type=int, default=2000, help="updates of a training; fine-tuning has a quarter, learnt gates a half")
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--lines", type=int, default=None, help="only this many lines of validation and test")
     parser.add_argument("--tiny", action="store_true", help="2 + 2 layers of 2 heads, for a dry run")
@@ -127,11 +126,16 @@ def _train(options: argparse.Namespace, name: str, model: dict[str, Any]) -> dic
     config = {
         "data": {"train": [_corpus(options, "train")], "valid": _corpus(options, "val")},
         "text": {"vocabulary": 400 if options.tiny else 8000, "kind": "unigram"},
-        "model": {**sizes, "d_ff": 4 * width, "dropout": 0.3, **model},
+        "model": {**sizes, "d_ff": 2 * width, "dropout": 0.3, **model},
         "training": {
             "steps": options.steps,
             "batch_tokens": 512 if options.tiny else 8192,
-            "rate": 1e-3,
+            "rate": 3e-3,
+            "warm_up": max(1, options.steps * 3 // 20),
+            "schedule": "cosine",
+            "r_drop": 3.0,
+            "average": "ema",
+            "ema_decay": 0.998,
             "log_every": 50,
         },
         "validation": {"every": max(1, options.steps // 4), "max_sentences": options.lines},
@@ -194,7 +198,7 @@ def _learnt(options: argparse.Namespace, penalty: float) -> dict[str, Any]:
     opened, test = _opened(options, options.work / "full", "train"), _opened(options, options.work / "full")
     pairs = encode_pairs(opened.model, opened.text.vocabularies, opened.text.texts)
     batch_tokens = 512 if options.tiny else 8192
-    training = GateTraining(penalty, max(4, options.steps // 4), batch_tokens=batch_tokens)
+    training = GateTraining(penalty, max(4, options.steps // 2), batch_tokens=batch_tokens)
     model, gates = learn_gates(opened.model, pairs, training)
     partial = sum(int(((gate > 0) & (gate < 1)).sum()) for gate in gates.outputs.values())
     return {**_measured(test, remove_closed(model, gates)), "partial": partial}
@@ -225,7 +229,7 @@ def _time(text: PruningText, model: Transformer, beam: int) -> float:
     translator = _translators.setdefault(id(model), Translator(text.vocabularies, TorchEngine(model)))
     _wait()
     start = time.perf_counter()
-    list(translator.translate([source for source, _ in text.texts], replace(SearchSettings(), beam=beam)))
+    list(translator.translate([source for source, _ in text.texts], SearchSettings(beam=beam)))
     _wait()
     return time.perf_counter() - start
 
