@@ -73,7 +73,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--at-once", type=int, default=4, help="processes beside each other")
-    parser.add_argument("--steps", type=int, default=2000, help="updates of a training; fine-tuning has a quarter, learnt gates a half")
+    parser.add_argument(
+        "--steps", type=int, default=2000, help="updates of a training; fine-tuning has a quarter, learnt gates a half"
+    )
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--lines", type=int, default=None, help="only this many lines of validation and test")
     parser.add_argument("--tiny", action="store_true", help="2 + 2 layers of 2 heads, for a dry run")
