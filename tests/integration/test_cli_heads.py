@@ -76,6 +76,15 @@ def test_csv_has_a_line_for_every_head(folder: Path) -> None:
     assert 0 < float(rows[0]["confidence"]) <= 1
 
 
+def test_a_table_can_be_sorted_and_cut(folder: Path) -> None:
+    done = run("heads", "-m", "run", "source", "target", "--sort", "importance", "--top", "3", "--json", cwd=folder)
+    data = json.loads(done.stdout)
+    importance = [row["importance"] for row in data["heads"]]
+    assert len(importance) == 3
+    assert importance == sorted(importance, reverse=True)
+    assert len(data["best_alone"]) == 5, "of all heads"
+
+
 def test_bleu_without_each_head_is_measured_on_request(folder: Path) -> None:
     done = run("heads", "-m", "run", "source", "target", "--bleu", "--beam", "2", "--lines", "2", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -150,6 +159,8 @@ def test_no_bar_is_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixtur
         (("-m", "run", "source"), "this model translates: give two files, the sentences and their translations, not 1."),
         (("-m", "writer", "text", "text"), "this is a language model, which reads no source: give one file, not 2."),
         (("-m", "writer", "text", "--bleu"), "a language model has no translations to align or to score."),
+        (("-m", "run", "source", "target", "--sort", "bleu"), "--sort bleu needs a measurement of BLEU. Add --bleu."),
+        (("-m", "run", "source", "none"), "none does not exist"),
         (("-m", "run", "source", "short"), "source has 6 lines, but short has 1."),
         (("-m", "run", "empty", "empty2"), "empty is empty. Give at least one sentence."),
         (("-m", "run", "-", "-"), "standard input can only be read once. Give a file for one of them."),

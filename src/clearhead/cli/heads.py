@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.model_option import Device, ModelOption, translation_model
+from clearhead.cli.model_option import Device, ModelChoice, ModelOption, translation_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.errors import ClearheadError, ConfigError, not_installed
 
@@ -27,6 +27,22 @@ class HeadForm(StrEnum):
     json = "json"
 
 
+class HeadColumn(StrEnum):
+    """The column that a table is sorted by."""
+
+    head = "head"
+    kind = "kind"
+    confidence = "confidence"
+    offset = "offset"
+    first = "first"
+    end = "end"
+    aer = "aer"
+    importance = "importance"
+    loss = "loss"
+    alone = "alone"
+    bleu = "bleu"
+
+
 @dataclass(frozen=True)
 class MeasureOptions:
     """What is measured."""
@@ -42,6 +58,24 @@ class MeasureOptions:
         bool, typer.Option("--bleu", help="Also translate the sentences without each head, which takes longer.")
     ] = False
     beam: Annotated[int, typer.Option(min=1, max=4096, help="Beam size for --bleu; 1 is greedy search.")] = 1
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How the heads are shown."""
+
+    form: Annotated[HeadForm, typer.Option("--format", help="The output format.")] = HeadForm.terminal
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: every value in full precision.")] = (
+        False
+    )
+    sort: Annotated[
+        HeadColumn,
+        typer.Option(
+            help="Sort by this column, the largest value first (aer, alone and bleu: the smallest). A page has all "
+            "heads and can be sorted itself.",
+        ),
+    ] = HeadColumn.head
+    top: Annotated[int | None, typer.Option(min=1, help="Show only the first heads of the table.")] = None
 
 
 @dataclass(frozen=True)
@@ -70,10 +104,7 @@ def heads(
     direction: DirectionOptions,
     measure: MeasureOptions,
     device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto,
-    form: Annotated[HeadForm, typer.Option("--format", help="The output format.")] = HeadForm.terminal,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Same as --format json: every value in full precision.")
-    ] = False,
+    table: TableOptions,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -82,28 +113,35 @@ def heads(
     ] = None,
 ) -> None:
     """Measure every attention head of a model: what it looks at, its importance, and the loss without it."""
+    if table.sort is HeadColumn.bleu and not measure.bleu:
+        raise ConfigError("--sort bleu needs a measurement of BLEU. Add --bleu.")
     try:
-        from clearhead.cli.progress_bar import progress_bar
-        from clearhead.decoding.search.settings import SearchSettings
-        from clearhead.explain.head_measurement import HeadRequest, report_heads
+        from clearhead.explain.checks import check_test_set, checked_config
 
         _check_output(output, files)
         chosen = translation_model(model, files, direction.source_language, direction.language)
-        if files.count("-") > 1:
-            raise ConfigError("standard input can only be read once. Give a file for one of them.")
-        search = SearchSettings(beam=measure.beam)
-        request = HeadRequest(measure.gold_links, measure.lines, measure.bleu, search, chosen.language)
+        check_test_set(files, has_source=checked_config(chosen.path).shape == "encoder-decoder")
         _check_output(output, files, chosen.path)
-        with progress_bar() as progress:
-            report = report_heads(chosen.path, files, request, device=device.value, progress=progress)
+        report = _measure(chosen, files, measure, device)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
             raise ClearheadError(not_installed("heads", missing.name, "translate")) from None
         raise
     if output is not None:
-        _write(report, output, chosen.path)
-    if output is None or as_json:
-        _show(report, HeadForm.json if as_json else form)
+        _write(report, output, chosen.path, table)
+    if output is None or table.as_json:
+        _show(report, table)
+
+
+def _measure(chosen: ModelChoice, files: list[str], measure: MeasureOptions, device: Device) -> "HeadReport":
+    from clearhead.cli.progress_bar import progress_bar
+    from clearhead.decoding.search.settings import SearchSettings
+    from clearhead.explain.head_measurement import HeadRequest, report_heads
+
+    search = SearchSettings(beam=measure.beam)
+    request = HeadRequest(measure.gold_links, measure.lines, measure.bleu, search, chosen.language)
+    with progress_bar() as progress:
+        return report_heads(chosen.path, files, request, device=device.value, progress=progress)
 
 
 def _check_output(output: Path | None, files: list[str], model: "Path | ModelFolder | None" = None) -> None:
@@ -121,12 +159,9 @@ def _check_output(output: Path | None, files: list[str], model: "Path | ModelFol
     check_outputs([Output(output)], files, model_files=() if model is None else model_files(find_model(model)))
 
 
-def _write(report: "HeadReport", output: Path, model: "Path | ModelFolder") -> None:
+def _write(report: "HeadReport", output: Path, model: "Path | ModelFolder", table: TableOptions) -> None:
     """Write the file that was requested."""
-    import json
-
     from clearhead.explain.atlas.page import heads_page
-    from clearhead.explain.head_tables import to_csv
     from clearhead.files.writing import write_file
     from clearhead.formats.model_folder import find_model
 
@@ -134,24 +169,31 @@ def _write(report: "HeadReport", output: Path, model: "Path | ModelFolder") -> N
     if suffix == ".html":
         text = heads_page(report, find_model(model).vocabularies.absolute().name)
     else:
-        text = to_csv(report) if suffix == ".csv" else json.dumps(report.to_dict(), ensure_ascii=False) + "\n"
+        text = _text(report, HeadForm.csv if suffix == ".csv" else HeadForm.json, table)
     write_file(output, text.encode())
 
 
-def _show(report: "HeadReport", form: HeadForm) -> None:
-    from clearhead.explain.head_tables import head_table, to_csv
+def _show(report: "HeadReport", table: TableOptions) -> None:
+    form = HeadForm.json if table.as_json else table.form
+    if form is not HeadForm.terminal:
+        typer.echo(_text(report, form, table), nl=False)
+        return
+    from clearhead.cli.evaluation_output import draw
+    from clearhead.explain.head_tables import head_table, sorted_rows
 
-    if form is HeadForm.json:
-        import json
+    draw([head_table(report, sorted_rows(report, table.sort.value, table.top))])
 
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False))
-    elif form is HeadForm.csv:
-        typer.echo(to_csv(report), nl=False)
-    elif form is HeadForm.markdown:
-        from clearhead.evaluation.tables import to_markdown
 
-        typer.echo(to_markdown([head_table(report)]), nl=False)
-    else:
-        from clearhead.cli.evaluation_output import draw
+def _text(report: "HeadReport", form: HeadForm, table: TableOptions) -> str:
+    """Return the chosen rows as CSV, JSON or Markdown."""
+    import json
 
-        draw([head_table(report)])
+    from clearhead.evaluation.tables import to_markdown
+    from clearhead.explain.head_tables import head_table, sorted_rows, to_csv
+
+    rows = sorted_rows(report, table.sort.value, table.top)
+    if form is HeadForm.csv:
+        return to_csv(rows)
+    if form is HeadForm.markdown:
+        return to_markdown([head_table(report, rows)])
+    return json.dumps({**report.to_dict(), "heads": [row.to_dict() for row in rows]}, ensure_ascii=False) + "\n"

@@ -12,9 +12,9 @@ from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.evaluation.alignment import GoldLinks
 from clearhead.evaluation.significance import Resampling
+from clearhead.explain.checks import check_test_set, refuse_exported
 from clearhead.explain.head_report import HeadReport, Progress, hidden_progress, measure_heads, with_bleu
 from clearhead.explain.head_selection import checked_gold_links, counted_links, read_texts
-from clearhead.explain.opening import refuse_exported
 from clearhead.files.input import whole_input
 from clearhead.formats.model_folder import ModelFolder, find_model
 from clearhead.text.special import language_tag
@@ -65,15 +65,8 @@ def report_heads(
 
 
 def _read(scorer: Scorer, files: Sequence[str]) -> list[tuple[str, str]]:
-    if not scorer.has_source:
-        if len(files) != 1:
-            raise ConfigError(f"this is a language model, which reads no source: give one file, not {len(files)}.")
-        return [("", line) for line in whole_input(files[0])]
-    if len(files) != 2:
-        raise ConfigError(
-            f"this model translates: give two files, the sentences and their translations, not {len(files)}."
-        )
-    return read_texts(files[0], files[1])
+    check_test_set(files, has_source=scorer.has_source)
+    return read_texts(*files) if scorer.has_source else [("", line) for line in whole_input(files[0])]
 
 
 def _links(scorer: Scorer, texts: Sequence[tuple[str, str]], request: HeadRequest) -> list[GoldLinks] | None:

@@ -16,7 +16,7 @@ from clearhead.evaluation.multiple_tests import holm, randomised_sums
 from clearhead.evaluation.scores import Score
 from clearhead.evaluation.significance import Resampling, compare
 from clearhead.explain.head_importance import SentenceLosses, head_importance, losses_alone, losses_without
-from clearhead.explain.head_kind import HeadStatistics
+from clearhead.explain.head_kind import HeadStatistics, kind_of_head
 from clearhead.explain.head_statistics import AttentionSummary, measure_attention
 from clearhead.explain.token_pairs import TokenPair, encode_pairs
 from clearhead.model import SequenceModel
@@ -67,10 +67,16 @@ class HeadRow:
         """The head."""
         return self.statistics.head
 
+    @property
+    def kind(self) -> str:
+        """What it does; a cross-attention head can be named after its alignments, where these were rated."""
+        return kind_of_head(self.statistics, None if self.links is None else self.links.error)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the data for JSON and CSV; what was not measured is None."""
         return {
             **self.statistics.to_dict(),
+            "kind": self.kind,
             "importance": self.importance,
             "loss_change": self.loss.difference,
             "loss_p_value": self.loss.p_value,

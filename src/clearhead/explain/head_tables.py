@@ -2,6 +2,8 @@
 
 import csv
 import io
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from clearhead.evaluation.tables import ScoreTable
 from clearhead.explain.head_report import HeadReport, HeadRow, MeasuredChange
@@ -9,31 +11,61 @@ from clearhead.explain.head_report import HeadReport, HeadRow, MeasuredChange
 _MEANINGS = (
     "head: layer and number, counted from 0, as in a trace",
     "kind: first or end token with at least half of the weight; one offset, or the diagonal of cross-attention, with "
-    "at least 90 % of the largest weights",
+    "at least 90 % of the largest weights (mostly: at least 50 %); alignment: AER of at most 50 %; nearby tokens: at "
+    "least 75 % of the largest weights at most 2 tokens away; focused: confidence of at least 0.5; broad: at least 70 "
+    "% of the entropy of uniform attention; otherwise mixed",
     "confidence: mean of a query's largest weight; the end token is left out",
-    "offset: most frequent distance from a query to its largest weight, and how often it occurs where there is a key "
-    "(* at least 90 %: positional)",
+    "offset: most frequent distance from a query to its largest weight, and how often it occurs where there is a key, "
+    "of the offsets that at least two thirds of the queries can look at (* at least 90 %: positional)",
     "first, end: mean weight of the first token and of the end token",
 )
 
 
-def head_table(report: HeadReport) -> ScoreTable:
-    """Return one row for each head."""
+# How to sort by a column: the most interesting head comes first, which is the one with the smallest of these values.
+_ORDERS: dict[str, Callable[[HeadRow], Any]] = {
+    "head": lambda row: 0,
+    "kind": lambda row: row.kind,
+    "confidence": lambda row: -row.statistics.confidence,
+    "offset": lambda row: -row.statistics.offset_share,
+    "first": lambda row: -row.statistics.first_share,
+    "end": lambda row: None if row.statistics.end_share is None else -row.statistics.end_share,
+    "aer": lambda row: None if row.links is None else row.links.error,
+    "importance": lambda row: -row.importance,
+    "loss": lambda row: -row.loss.difference,
+    "alone": lambda row: row.loss_alone,
+    "bleu": lambda row: None if row.bleu is None else row.bleu.difference,
+}
+SORT_COLUMNS = tuple(_ORDERS)
+
+
+def sorted_rows(report: HeadReport, column: str = "head", top: int | None = None) -> tuple[HeadRow, ...]:
+    """Return the first rows of a report, sorted by a column of `SORT_COLUMNS`.
+
+    Largest values come first, but the smallest error rate, loss alone and change of BLEU; rows without a value last.
+    """
+    order = _ORDERS[column]
+    return tuple(sorted(report.rows, key=lambda row: (order(row) is None, order(row))))[:top]
+
+
+def head_table(report: HeadReport, rows: Sequence[HeadRow] | None = None) -> ScoreTable:
+    """Return one row for each head, or for each of the given ones."""
+    shown_rows = report.rows if rows is None else rows
     has_links = any(row.links is not None for row in report.rows)
     columns = ["head", "kind", "confidence", "offset", "first", "end", *["AER %"] * has_links]
     columns += ["importance", "Δ loss", "p", "Δ loss alone"]
     columns += [] if report.bleu is None else ["Δ BLEU", "p"]
-    rows = tuple(tuple(_cells(row, report, has_links=has_links)) for row in report.rows)
-    return ScoreTable(f"{len(rows)} attention heads", tuple(columns), rows, tuple(head_notes(report)))
+    cells = tuple(tuple(_cells(row, report, has_links=has_links)) for row in shown_rows)
+    number = f"{len(report.rows)}" if len(cells) == len(report.rows) else f"{len(cells)} of {len(report.rows)}"
+    return ScoreTable(f"{number} attention heads", tuple(columns), cells, tuple(head_notes(report)))
 
 
-def to_csv(report: HeadReport) -> str:
-    """Return the numbers of every head as CSV, with a heading; what was not measured is empty."""
+def to_csv(rows: Sequence[HeadRow]) -> str:
+    """Return the numbers of heads as CSV, with a heading; what was not measured is empty."""
     text = io.StringIO()
-    rows = [row.to_dict() for row in report.rows]
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    values = [row.to_dict() for row in rows]
+    writer = csv.DictWriter(text, list(values[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(values)
     return text.getvalue()
 
 
@@ -42,7 +74,7 @@ def _cells(row: HeadRow, report: HeadReport, *, has_links: bool) -> list[str]:
     mark = "*" if statistics.is_positional else ""
     cells = [
         str(row.head),
-        statistics.kind,
+        row.kind,
         f"{statistics.confidence:.2f}",
         f"{statistics.offset:+d} ({100 * statistics.offset_share:.0f} %){mark}",
         f"{statistics.first_share:.2f}",

@@ -9,13 +9,12 @@ import torch
 from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.decoding.translator import Translator
-from clearhead.errors import ConfigError, printable
+from clearhead.errors import ConfigError
+from clearhead.explain.checks import refuse_exported
 from clearhead.explain.explanation import ExplainedModel
 from clearhead.formats.model_folder import ModelFolder, find_model, load_config, load_vocabularies
 from clearhead.model import SequenceModel, Transformer
 from clearhead.text.tokeniser import Vocabularies
-
-_EXPORTED = "model.bin"  # the weights of CTranslate2
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +36,6 @@ def open_model(
         return Translator.load(folder, engine="torch", device=device, precision=precision)
     vocabularies = load_vocabularies(folder)
     return LoadedModel(load_model(folder, device, precision).eval(), vocabularies, folder.vocabularies.absolute().name)
-
-
-def refuse_exported(path: str | Path | ModelFolder) -> None:
-    """Raise ConfigError for a model that was exported to CTranslate2: it has neither a trace nor gates."""
-    if isinstance(path, str | Path) and (Path(path) / _EXPORTED).is_file():
-        raise ConfigError(
-            f"{printable(str(path))} is a model exported to CTranslate2, whose steps are fused away. "
-            "Open the run or the checkpoint that it was exported from.",
-            options=("model",),
-        )
 
 
 def model_name(translator: Translator) -> str:

@@ -110,7 +110,8 @@ def test_statistics_of_a_batch_are_those_of_single_traces(shape: str) -> None:
         assert row.confidence == pytest.approx(confidence / number)
         assert row.first_share == pytest.approx(first / number)
         assert row.offset_share == pytest.approx(offsets[row.offset] / possible[row.offset])
-        assert offsets[row.offset] == max(offsets.values())
+        assert possible[row.offset] / number >= 2 / 3
+        assert offsets[row.offset] == max(count for key, count in offsets.items() if possible[key] / number >= 2 / 3)
         if row.end_share is not None:
             assert row.end_share == pytest.approx(end / number)
         assert (row.end_share is None) == (head.kind == "decoder.self_attention")
@@ -123,7 +124,7 @@ def test_a_head_at_one_offset_in_nine_of_ten_queries_is_positional() -> None:
     assert not row.is_positional
     assert row.to_dict()["head"] == "encoder.0.self_attention.head.0"
     assert row.to_dict()["is_positional"] is False
-    assert row.to_dict()["kind"] == "mixed"
+    assert row.to_dict()["kind"] == "mostly previous token"
 
 
 def test_the_peaks_of_cross_attention_are_the_links_of_an_alignment() -> None:

@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
+from clearhead.cli.heads import HeadColumn
 from clearhead.evaluation.scores import Score
 from clearhead.explain.head_kind import HeadStatistics
 from clearhead.explain.head_report import HeadLinks, HeadReport, HeadRow, MeasuredChange
-from clearhead.explain.head_tables import head_table, to_csv
+from clearhead.explain.head_tables import SORT_COLUMNS, head_table, sorted_rows, to_csv
 from clearhead.model.heads import AttentionHead
 
 OWN, CROSS = AttentionHead("decoder.0.self_attention", 0), AttentionHead("decoder.0.cross_attention", 0)
@@ -40,7 +43,7 @@ def test_a_table_has_a_row_for_every_head_and_leaves_empty_what_does_not_exist()
         ),
         (
             str(CROSS),
-            "mixed",
+            "alignment",
             "0.50",
             "+2 (33 %)",
             "0.10",
@@ -68,12 +71,36 @@ def test_without_cross_attention_there_is_no_column_of_alignments() -> None:
     assert "AER %" not in head_table(replace(REPORT, rows=ROWS[:1])).columns
 
 
+@pytest.mark.parametrize("column", ["confidence", "offset", "first", "loss", "head"])
+def test_the_largest_value_comes_first(column: str) -> None:
+    assert [row.head for row in sorted_rows(REPORT, column)] == [OWN, CROSS]
+
+
+@pytest.mark.parametrize("column", ["end", "aer", "importance", "alone", "kind"])
+def test_the_smallest_error_comes_first_and_what_was_not_measured_last(column: str) -> None:
+    assert [row.head for row in sorted_rows(REPORT, column)] == [CROSS, OWN]
+
+
+def test_the_first_rows_of_a_sorted_table() -> None:
+    rows = sorted_rows(REPORT, "aer", 1)
+    table = head_table(REPORT, rows)
+    assert table.title == "1 of 2 attention heads"
+    assert [row[0] for row in table.rows] == [str(CROSS)]
+    assert "AER %" in table.columns
+    assert to_csv(rows).count("\n") == 2
+
+
+def test_the_command_sorts_by_every_column() -> None:
+    assert tuple(HeadColumn) == SORT_COLUMNS
+
+
 def test_csv_has_all_digits() -> None:
-    heading, own, cross = to_csv(REPORT).splitlines()
+    heading, own, cross = to_csv(ROWS).splitlines()
     assert heading.startswith(
-        "head,num_queries,confidence,offset,offset_share,first_share,end_share,diagonal_share,kind,is_positional,"
+        "head,num_queries,confidence,offset,offset_share,first_share,end_share,diagonal_share,"
+        "near_share,spread,kind,is_positional,"
     )
     assert own.startswith(
-        "decoder.0.self_attention.head.0,7,0.756,-1,0.9,0.25,,,previous token,True,0.0123,0.5,0.25,0.125,,"
+        "decoder.0.self_attention.head.0,7,0.756,-1,0.9,0.25,,,,,previous token,True,0.0123,0.5,0.25,0.125,,"
     )
     assert ",12.34,True," in cross

@@ -6,7 +6,7 @@ import torch
 
 from clearhead.decoding.translator import Translator
 from clearhead.explain import Explanation, LoadedModel, explain
-from clearhead.explain.head_kind import HeadStatistics, sentence_statistics
+from clearhead.explain.head_kind import HeadStatistics, kind_of_head, sentence_statistics
 from clearhead.explain.lens import LensLayer, RankedToken, decided_at, lens_logits
 from clearhead.explain.opening import double_copy
 from clearhead.explain.outputs import shown_ids
@@ -80,12 +80,12 @@ def test_a_head_at_one_offset_is_named_after_it(offset: int, kind: str) -> None:
     assert result.confidence == pytest.approx(1 / 1.8 + missing)
 
 
-def test_a_head_with_fewer_than_nine_of_ten_largest_weights_at_an_offset_is_mixed() -> None:
+def test_a_head_with_fewer_than_nine_of_ten_largest_weights_at_an_offset_is_mostly_there() -> None:
     weights = shifted_diagonal(12, 0)
     weights[3, [3, 5]] = weights[3, [5, 3]]
     assert head_kind(weights, "encoder").kind == "same token"  # 10 of 11
     weights[4, [4, 7]] = weights[4, [7, 4]]
-    assert head_kind(weights, "encoder").kind == "mixed"  # 9 of 11
+    assert head_kind(weights, "encoder").kind == "mostly same token"  # 9 of 11
 
 
 def test_heads_at_the_first_and_the_end_token() -> None:
@@ -99,12 +99,40 @@ def test_heads_at_the_first_and_the_end_token() -> None:
     assert head_kind(end, "encoder").confidence == pytest.approx(0.01), "the end token is left out"
 
 
-def test_a_head_without_a_pattern_is_mixed() -> None:
+def test_a_head_without_a_pattern_is_broad_or_mixed() -> None:
     """The largest weights are at 3, 5, 0, 0, 1, 4: no offset occurs more than twice."""
     weights = np.full((7, 7), 0.1)
     weights[range(7), [3, 5, 0, 0, 1, 4, 2]] = 0.4
-    assert head_kind(weights, "encoder").kind == "mixed"
+    assert head_kind(weights, "encoder").kind == "broad"  # entropy 1.75 of log 7 = 1.95
+    weights[weights < 0.4] = 0.001
+    weights[range(7), [4, 6, 1, 1, 2, 5, 3]] = 0.395
+    row = head_kind(weights, "encoder")
+    assert (row.kind, row.confidence) == ("mixed", pytest.approx(0.4))
+    assert row.spread == pytest.approx((-0.4 * np.log(0.4) - 0.395 * np.log(0.395) - 0.005 * np.log(0.001)) / np.log(7))
     assert head_kind(np.ones((2, 2)) / 2, "encoder").kind == "mixed"  # too short
+
+
+def test_an_offset_that_few_queries_can_look_at_is_not_counted() -> None:
+    """Of 12 queries, 2 can look ten tokens ahead and both do; the others scatter, and one looks at itself."""
+    weights = np.full((13, 13), 0.01)
+    keys = [10, 11, 2, 5, 7, 9, 1, 8, 4, 3, 8, 8, 0]
+    weights[range(13), keys] = 0.4
+    row = head_kind(weights, "encoder")
+    assert (row.offset, row.offset_share) == (0, pytest.approx(1 / 12))
+
+
+def test_heads_that_look_near_pick_one_token_or_follow_the_diagonal() -> None:
+    near = np.full((13, 13), 0.05)
+    near[range(13), [max(0, q + (-2, -1, 0, 1, 2)[q % 5]) for q in range(13)]] = 0.4
+    assert (head_kind(near, "encoder").kind, head_kind(near, "encoder").near_share) == ("nearby tokens", 1.0)
+    focused = np.full((13, 13), 0.01)
+    focused[range(13), [9, 7, 11, 8, 10, 0, 1, 2, 11, 3, 0, 4, 5]] = 0.88
+    assert head_kind(focused, "encoder").kind == "focused"
+    diagonal = np.full((5, 10), 0.01)  # nine tokens and the end token: the diagonal is at 0, 2, 4, 6, 8
+    diagonal[range(5), [1, 1, 5, 0, 2]] = 0.92
+    assert head_kind(diagonal, "cross").kind == "mostly diagonal"  # 3 of 5 within one token
+    assert kind_of_head(head_kind(diagonal, "cross"), 49.9) == "alignment"
+    assert kind_of_head(head_kind(diagonal, "cross"), 50.1) == "mostly diagonal"
 
 
 def test_a_diagonal_of_cross_attention_follows_the_lengths() -> None:
