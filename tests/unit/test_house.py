@@ -74,7 +74,7 @@ def test_every_position_formula_is_written_out() -> None:
 
 def test_every_place_in_a_trace_has_a_name_or_is_a_role(all_sheets: dict[str, clearhead.Worksheet]) -> None:
     roles = {"query", "key", "value", "embedding", "position", "cached", "attention", "context", "masked"}
-    roles |= {"first", "second", "from_input", "from_state", "kept", "new"}
+    roles |= {"first", "second", "from_input", "from_state", "kept", "new", "reset"}
     for sheet in all_sheets.values():
         for record in sheet.trace:
             words = {word for word in record.where.split(".") if word and not word.isdigit()}

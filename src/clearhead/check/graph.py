@@ -141,7 +141,7 @@ _BY_ROW: Mapping[str, str] = {
     "length": "x",
     "root_mean_square": "x",
 }
-_BY_CELL = frozenset({"add", "multiply", "scale", "exponentiate", "deviation", "activate", "mask"})
+_BY_CELL = frozenset({"add", "multiply", "complement", "scale", "exponentiate", "deviation", "activate", "mask"})
 
 
 def _source(value: Any, homes: Mapping[int, Source]) -> Source:

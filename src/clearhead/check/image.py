@@ -200,6 +200,12 @@ def gradient(inputs: Inputs) -> Range:
     return Range(REFERENCE["gradient"](p.low, targets), REFERENCE["gradient"](p.high, targets))
 
 
+def complement(inputs: Inputs) -> Range:
+    """Swap the ends, because the value decreases as x grows."""
+    x = inputs["x"]
+    return Range(REFERENCE["complement"](x.high), REFERENCE["complement"](x.low))
+
+
 def length(inputs: Inputs) -> Range:
     """Return the lengths of the nearest and of the farthest corner."""
     x = inputs["x"]
@@ -283,6 +289,7 @@ IMAGES: Mapping[str, Image] = {
     "mix": mix,
     "add": add,
     "multiply": multiply,
+    "complement": complement,
     "scale": scale,
     "mask": mask,
     "shift": shift,

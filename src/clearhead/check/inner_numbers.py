@@ -27,7 +27,7 @@ _BATCHED = frozenset(
     {
         *("project", "score", "mix", "mask", "softmax", "activate", "add", "multiply", "mean", "scale", "rotate"),
         *("variance", "normalise", "rms_normalise", "split", "pick", "join", "append", "length", "copy", "choose"),
-        *("shift", "row_sum", "deviation", "root_mean_square", "gradient"),
+        *("shift", "row_sum", "deviation", "root_mean_square", "gradient", "complement"),
     }
 )
 

@@ -38,7 +38,7 @@ _BATCHED = frozenset(
     {
         *("project", "score", "mix", "scale", "mask", "softmax", "divide", "activate", "add", "multiply", "mean"),
         *("variance", "normalise", "rms_normalise", "split", "pick", "join", "append", "cosine", "length"),
-        *("exponentiate", "shift", "row_sum"),
+        *("exponentiate", "shift", "row_sum", "complement"),
     }
 )
 

@@ -276,6 +276,14 @@ MULTIPLY = Step(
     axes="BTD",
     sentence="Multiply the two matrices, cell by cell.",
 )
+COMPLEMENT = Step(
+    name="complement",
+    symbol="(1 - x)",
+    equation="1 - {x}",
+    inputs=parse_inputs("x:TD"),
+    axes="BTD",
+    sentence="Subtract every number from 1.",
+)
 CHOOSE = Step(
     name="choose",
     symbol="ŷ",
@@ -378,6 +386,7 @@ STEPS: Mapping[str, Step] = {
         PICK,
         COPY,
         MULTIPLY,
+        COMPLEMENT,
         CHOOSE,
         LOSS,
         TOTAL,
@@ -417,6 +426,8 @@ PLACES: Mapping[str, str] = {
     "input_gate": "Input gate",
     "candidate_gate": "Candidate",
     "output_gate": "Output gate",
+    "reset_gate": "Reset gate",
+    "update_gate": "Update gate",
     "kv_head": "Keys and values of head",
     "head": "Head",
     "state": "Decoder state",

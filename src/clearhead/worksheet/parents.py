@@ -241,6 +241,7 @@ PARENTS: Mapping[str, Parents] = {
     "pick": pick,
     "copy": copy,
     "multiply": same_cell("a", "b"),
+    "complement": same_cell("x"),
     "choose": same_row("probabilities"),
     "loss": loss,
     "total": total,

@@ -266,6 +266,11 @@ def multiply(a: Array, b: Array) -> Array:
     return a * b
 
 
+def complement(x: Array) -> Array:
+    """1 - x, cell by cell"""
+    return 1.0 - x
+
+
 def choose(probabilities: Array, draw: float | None = None) -> Array:
     """Return the index of the largest probability; with `draw`, the first index where the running sum exceeds it."""
     if draw is None:
@@ -345,6 +350,7 @@ REFERENCE: Mapping[str, Callable[..., Array]] = {
     "pick": pick,
     "copy": copy,
     "multiply": multiply,
+    "complement": complement,
     "choose": choose,
     "loss": loss,
     "total": total,

@@ -290,6 +290,11 @@ def multiply(record: Record, row: int, column: int, numbers: ShownNumbers) -> Ex
     return Product(tuple(_spread(record.inputs[name], row, column, numbers) for name in ("a", "b")))
 
 
+def complement(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
+    """1 - x"""
+    return Difference(Number("1"), numbers.cell(record.inputs["x"], row, column))
+
+
 def loss(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """-ln p"""
     target = int(record.inputs["targets"][row])
@@ -370,6 +375,7 @@ WORKINGS: Mapping[str, Working] = {
     "pick": moves,
     "copy": moves,
     "multiply": multiply,
+    "complement": complement,
     "choose": moves,
     "loss": loss,
     "total": total,

@@ -142,6 +142,7 @@ MAKERS: Mapping[str, Callable[[Numbers], Inputs]] = {
     "pick": lambda rng: {"x": some(rng, 3, 2), "row": 2},
     "copy": lambda rng: {"x": some(rng, 3, 2), "part": 1, "row": 2},
     "multiply": lambda rng: {"a": some(rng, 3, 2), "b": some(rng, *of_choice(rng, (3, 2), (1, 2)))},
+    "complement": lambda rng: {"x": some(rng, 3, 2)},
     "choose": lambda rng: {"probabilities": some(rng, 3, 4, least=0.2, most=0.4, radius=0.1), "draw": of_choice(rng, None, 0.3, 0.75)},
     "loss": lambda rng: {"probabilities": probabilities(rng), "targets": ids(rng, 4)},
     "total": lambda rng: {"x": some(rng, 3, 1)},

@@ -156,10 +156,12 @@ def test_every_kind_reports_what_is_missing(data: dict[str, Any], sentence: str)
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ({"kind": "recurrent", "X": [[1]], "h0": [0]}, "recurrent needs either cell or lstm, not both."),
+        ({"kind": "recurrent", "X": [[1]], "h0": [0]}, "recurrent needs exactly one of cell, lstm and gru."),
         ({"kind": "recurrent", "X": [[1]], "h0": [0], "cell": {"W": [[1, 2]], "U": [[1]]}}, "W is 1 × 2, but the state has 1 numbers and an input 1. Make it 1 × 1."),
         ({"kind": "convolution", "X": [[1]], "taps": []}, "taps is empty."),
         ({"kind": "recurrent", "X": [[1]], "h0": [0], "c0": [0], "cell": {"W": [[1]], "U": [[1]]}}, "c0 is only for an lstm."),
+        ({"kind": "recurrent", "X": [[1]], "h0": [0], "reset": "after", "cell": {"W": [[1]], "U": [[1]]}}, "reset is only for a gru. Remove it."),
+        ({"kind": "recurrent", "X": [[1]], "h0": [0], "update": "keep", "cell": {"W": [[1]], "U": [[1]]}}, "update is only for a gru. Remove it."),
         ({"kind": "word-vectors", "task": "similarity", "embedding": {"a": [0, 0], "b": [1, 2]}}, "the vector of 'a' has length 0, so it has no direction and no cosine."),
         ({"kind": "word-vectors", "task": "one-hot", "tokens": ["a"], "embedding": {"a": [1]}}, "task one-hot does not use an embedding."),
         ({"kind": "encoder-block", "X": [[1]], "self_attention": {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}, "norm": "layer", "norms": ["layer"]}, "both norm and norms are given."),
