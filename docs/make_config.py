@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from clearhead.model.config import PRESETS
+from clearhead.model.architecture import ALL_PRESETS
 from clearhead.settings import FieldHelp, shown
 from clearhead.training.config_checks import DECIDED
 from clearhead.training.config_help import config_fields
@@ -99,9 +99,11 @@ def _section(path: str) -> str:
 
 
 def _presets() -> Iterator[str]:
-    yield "| preset | settings |\n|---|---|"
-    for name, changes in PRESETS.items():
-        yield f"| `{name}` | {', '.join(f'`{key}: {value}`' for key, value in changes.items())} |"
+    yield "| preset | architecture | settings |\n|---|---|---|"
+    for architecture, presets in ALL_PRESETS.items():
+        for name, changes in presets.items():
+            settings = ", ".join(f"`{key}: {value}`" for key, value in changes.items())
+            yield f"| `{name}` | {architecture} | {settings} |"
     decided = ", ".join(f"`{name}`" for name in DECIDED)
     yield f"\n{decided} cannot be set: they follow from the task, the tokeniser and the data.\n"
 

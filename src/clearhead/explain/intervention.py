@@ -10,11 +10,12 @@ import torch
 
 from clearhead.errors import ConfigError, DataError, did_you_mean, printable
 from clearhead.explain.token_row import PUNCTUATION, TokenRow, is_unspaced, plain_word
-from clearhead.model import ModelConfig, SequenceModel, Transformer
+from clearhead.model import ModelConfig, SequenceModel
 from clearhead.model.gates import NO_GATES, Gates, HeadGates, closed_gates
 from clearhead.model.heads import find_heads
 from clearhead.model.modes import evaluation_mode
 from clearhead.model.patch import StatePatch, read_states
+from clearhead.model.transformer import require_transformer
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,7 @@ def state_patch(model: SequenceModel, patch: Patch, own: TokenRow, other: TokenR
 
     The states of the other sentence are those of the given, unchanged model.
     """
-    if not isinstance(model, Transformer):
-        raise ConfigError("only a Transformer can be patched: other models have no layers of states.")
+    model = require_transformer(model, "a patch")
     layer = _layer_number(patch.layer, model.config)
     pairs = _position_pairs(patch, own, other)
     source = torch.tensor([other.ids], device=model.device)

@@ -14,6 +14,7 @@ from clearhead.explain.checks import refuse_exported
 from clearhead.explain.explanation import ExplainedModel
 from clearhead.formats.model_folder import ModelFolder, find_model, load_config, load_vocabularies
 from clearhead.model import SequenceModel, Transformer
+from clearhead.model.transformer import require_transformer
 from clearhead.text.tokeniser import Vocabularies
 
 
@@ -48,9 +49,7 @@ def model_name(translator: Translator) -> str:
 
 def double_copy(model: SequenceModel) -> Transformer:
     """Return a float64 copy of a model in eval mode, whose numbers are correct in every digit shown."""
-    if not isinstance(model, Transformer):
-        raise ConfigError("only a Transformer can be explained: other models have no heads.")
-    return deepcopy(model).to(dtype=torch.float64).eval()
+    return deepcopy(require_transformer(model, "an explanation")).to(dtype=torch.float64).eval()
 
 
 def explained_model(model: SequenceModel, name: str) -> ExplainedModel:

@@ -35,6 +35,7 @@ from clearhead.formats.model_folder import ModelFolder, find_model, load_model, 
 from clearhead.model import Transformer
 from clearhead.model.device import choose_device
 from clearhead.model.heads import find_heads
+from clearhead.model.transformer import require_transformer
 from clearhead.text.special import language_tag
 from clearhead.text.tokeniser import FOLDER, split_tag
 from clearhead.training.config import RunConfig, check_run_config
@@ -80,7 +81,7 @@ def open_for_pruning(
         )
     folder = find_model(path)
     vocabularies = load_vocabularies(folder)
-    model = load_model(folder, choose_device(device)).eval()
+    model = require_transformer(load_model(folder, choose_device(device)).eval(), "pruning")
     if not model.can_translate:
         raise ConfigError(
             f"only translation models can be pruned here, and this one has the shape {model.config.shape}."

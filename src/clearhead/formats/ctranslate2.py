@@ -38,6 +38,7 @@ _DAY, _MONTH = 86400.0, 30 * 86400.0
 def model_lacks(config: ModelConfig) -> str | None:
     """Return why CTranslate2 does not support a model, as a clause, or None if it does."""
     reasons = {
+        f"it only supports Transformers, and the model is {config.architecture}": config.architecture != "transformer",
         f"it only supports encoder-decoders, and the model has the shape {config.shape}": config.shape
         != "encoder-decoder",
         f"positions = {config.positions} is not supported": not config.has_position_table,

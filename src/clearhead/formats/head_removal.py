@@ -96,11 +96,11 @@ def _index(numbers: Sequence[int], num_heads: int, width: int, copies: int) -> l
 
 def without_heads(model: "Transformer", heads: Iterable[AttentionHead]) -> "Transformer":
     """Return a smaller model without these heads, in eval mode and on the same device."""
-    from clearhead.formats.weights import build, own_tensors
+    from clearhead.formats.weights import build_transformer, own_tensors
 
     smaller = config_without(model.config, heads)
     tensors = {name: tensor.detach() for name, tensor in own_tensors(model).items()}
-    return build(smaller, tensors_without(model.config, smaller, tensors), model.device, model.dtype)
+    return build_transformer(smaller, tensors_without(model.config, smaller, tensors), model.device, model.dtype)
 
 
 def with_all_heads(model: "Transformer") -> "Transformer":
@@ -110,8 +110,8 @@ def with_all_heads(model: "Transformer") -> "Transformer":
     """
     if not model.config.heads_kept:
         return model
-    from clearhead.formats.weights import build, own_tensors
+    from clearhead.formats.weights import build_transformer, own_tensors
 
     tensors = {name: tensor.detach() for name, tensor in own_tensors(model).items()}
     config, complete = tensors_with_all(model.config, tensors, model.output.weight.detach().new_zeros)
-    return build(config, complete, model.device, model.dtype)
+    return build_transformer(config, complete, model.device, model.dtype)

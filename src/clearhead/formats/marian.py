@@ -23,7 +23,7 @@ from clearhead.formats.head_removal import with_all_heads
 from clearhead.formats.marian_config import EPSILON, config_from_marian, read_settings, refuse
 from clearhead.formats.marian_names import BIAS, each_once, weight_mappings
 from clearhead.formats.shapes import misfits, shapes_of
-from clearhead.formats.weights import build, checked_tensors, shapes_elsewhere, to_ours, to_theirs
+from clearhead.formats.weights import build_transformer, checked_tensors, shapes_elsewhere, to_ours, to_theirs
 from clearhead.model import ModelConfig, Transformer
 
 # The files of a MarianMT tokenizer, which are only copied.
@@ -58,7 +58,12 @@ def import_marian(folder: str | Path, checkpoint: str | Path) -> Transformer:
 
 def export_marian(checkpoint: str | Path, folder: str | Path) -> None:
     """Convert a clearhead checkpoint to a MarianMT folder, with the files of its tokenizer."""
-    to_marian(load_checkpoint(checkpoint), folder, _tokenizer_writers(Path(checkpoint)))
+    model = load_checkpoint(checkpoint)
+    if not isinstance(model, Transformer):
+        raise CheckpointError(
+            f"MarianMT has only Transformers, and {printable(str(checkpoint))} is {model.config.architecture}."
+        )
+    to_marian(model, folder, _tokenizer_writers(Path(checkpoint)))
 
 
 def _tokenizer_writers(folder: Path) -> dict[str, FileWriter]:
@@ -107,7 +112,7 @@ def from_marian_tensors(
         raise CheckpointError(
             f"the weights do not match the config of this MarianMT model: {wrong}. Copy both files again."
         )
-    return build(model_config, to_ours(unique_tensors, mappings, shapes), device, dtype)
+    return build_transformer(model_config, to_ours(unique_tensors, mappings, shapes), device, dtype)
 
 
 # Export

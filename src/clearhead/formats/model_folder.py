@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import torch
 
     from clearhead.formats.arrays import ModelArrays
-    from clearhead.model import Transformer
+    from clearhead.model import BaseSequenceModel
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def _with_unknown(model: ModelFolder, config: ModelConfig) -> ModelConfig:
 
 def load_model(
     model: ModelFolder, device: "torch.device | str" = "cpu", dtype: "torch.dtype | None" = None
-) -> "Transformer":
+) -> "BaseSequenceModel":
     """Verify and load the weights of a model on a device and in a dtype; None is the dtype of its files."""
     from clearhead.formats.checkpoint import read_checkpoint
     from clearhead.formats.marian import read_marian

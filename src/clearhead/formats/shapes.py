@@ -1,12 +1,13 @@
 """The names and shapes of the tensors that a config requires, and what does not match them, without torch."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
 from clearhead.errors import CheckpointError, printable
+from clearhead.formats.recurrent_shapes import Tensors, recurrent_tensors
 from clearhead.model.config import ModelConfig
 
 Shapes = Mapping[str, Sequence[int]]
@@ -30,10 +31,10 @@ class HasShape(Protocol):
 @lru_cache(maxsize=8)  # a run compares every checkpoint that it writes with the same shapes
 def shapes_of(config: ModelConfig) -> Shapes:
     """Return the names and shapes of the tensors of a model, tied ones once, under their first name."""
-    return MappingProxyType(dict(_tensors(config)))
+    return MappingProxyType(dict(_TENSORS[config.architecture](config)))
 
 
-def _tensors(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _transformer_tensors(config: ModelConfig) -> Tensors:
     is_tied = config.tied != "none" and config.shape != "encoder"
     if config.shape != "decoder":
         yield from _stack("encoder", config, config.d_model, config.source_vocabulary, config.encoder_norm)
@@ -53,9 +54,7 @@ def _tensors(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield "output.bias", (config.num_outputs,)
 
 
-def _stack(
-    side: str, config: ModelConfig, width: int, vocabulary: int | None, norm: str
-) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _stack(side: str, config: ModelConfig, width: int, vocabulary: int | None, norm: str) -> Tensors:
     if config.positions == "learned":
         yield f"{side}.position", (config.max_length, width)
     if vocabulary is not None:
@@ -64,7 +63,7 @@ def _stack(
         yield from _norm(f"{side}.last_norm", norm, width)
 
 
-def _block(place: str, config: ModelConfig, width: int, norm: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _block(place: str, config: ModelConfig, width: int, norm: str) -> Tensors:
     is_decoder = place.startswith("decoder")
     has_memory = is_decoder and config.shape == "encoder-decoder"
     linears = _attention(place, "self_attention", config, width)
@@ -93,10 +92,16 @@ def _attention(place: str, kind: str, config: ModelConfig, width: int) -> dict[s
     return {**packed, f"{kind}.output": (width, joined)}
 
 
-def _norm(name: str, norm: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _norm(name: str, norm: str, width: int) -> Tensors:
     yield f"{name}.gain", (width,)
     if norm != "rms":
         yield f"{name}.shift", (width,)
+
+
+_TENSORS: Mapping[str, Callable[[ModelConfig], Tensors]] = {
+    "transformer": _transformer_tensors,
+    "recurrent": recurrent_tensors,
+}
 
 
 def misfits(tensors: Mapping[str, HasShape], wanted: Shapes) -> str:

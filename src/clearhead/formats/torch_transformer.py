@@ -12,7 +12,7 @@ from clearhead.formats.head_removal import with_all_heads
 from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.formats.weights import (
     WeightMapping,
-    build,
+    build_transformer,
     checked_tensors,
     own_tensors,
     shapes_elsewhere,
@@ -50,7 +50,7 @@ def from_torch_transformer(module: nn.Transformer, config: ModelConfig) -> Trans
             f"this nn.Transformer is not built from the usual layers: {wrong}. Only those are supported."
         )
     fresh = own_tensors(Transformer(model_config).to(device=some.device, dtype=some.dtype))
-    return build(model_config, {**fresh, **to_ours(theirs, mappings, shapes)}, some.device)
+    return build_transformer(model_config, {**fresh, **to_ours(theirs, mappings, shapes)}, some.device)
 
 
 def _config_from(module: nn.Transformer, config: ModelConfig) -> ModelConfig:

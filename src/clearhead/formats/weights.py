@@ -13,7 +13,7 @@ from torch import Tensor
 from clearhead.errors import CheckpointError
 from clearhead.formats.files import is_finite
 from clearhead.formats.shapes import Shapes, beyond_float16, misfits, shapes_of
-from clearhead.model import ModelConfig, TrainableModel, Transformer
+from clearhead.model import BaseSequenceModel, ModelConfig, TrainableModel, Transformer, build_model
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ def build(
     tensors: Mapping[str, Tensor],
     device: str | torch.device = "cpu",
     dtype: torch.dtype | None = None,
-) -> Transformer:
+) -> BaseSequenceModel:
     """Return the model with these weights, in eval mode; by default in their dtype."""
     if dtype is None:
         dtype = reduce(torch.promote_types, (tensor.dtype for tensor in tensors.values()))
     with torch.random.fork_rng(
         devices=[]
     ):  # the random weights are overwritten; do not change the caller's random state
-        model = Transformer(config)
+        model = build_model(config)
     model = model.to(device=device, dtype=dtype)
     with torch.no_grad():
         for name, tensor in own_tensors(model).items():
@@ -55,6 +55,18 @@ def build(
     if dtype == torch.float16:
         check_float16(model)
     return model.eval()
+
+
+def build_transformer(
+    config: ModelConfig,
+    tensors: Mapping[str, Tensor],
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype | None = None,
+) -> Transformer:
+    """Return the Transformer with these weights, as `build` does."""
+    model = build(config, tensors, device, dtype)
+    assert isinstance(model, Transformer)
+    return model
 
 
 def check_float16(model: TrainableModel) -> None:
@@ -102,6 +114,6 @@ def checked_tensors(model: TrainableModel) -> dict[str, Tensor]:
         raise CheckpointError(
             f"the model no longer matches its config: {wrong}. "
             "Was a tied table replaced, or a layer changed? "
-            "Build a Transformer from the config and copy the weights into it."
+            "Build a model from the config and copy the weights into it."
         )
     return own

@@ -1,12 +1,14 @@
-"""The Transformer in PyTorch: it takes ids and masks, returns logits, and can trace every number on the way."""
+"""Models in PyTorch: they take ids and masks, return logits, and can trace every number on the way."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from clearhead.model.architecture import PRESETS
+    from clearhead.model.base import BaseSequenceModel
     from clearhead.model.batch import Batch, check_batch
     from clearhead.model.build import build_model
-    from clearhead.model.config import PRESETS, ModelConfig, preset
+    from clearhead.model.config import ModelConfig, preset
     from clearhead.model.loss import Loss
     from clearhead.model.mask import Mask
     from clearhead.model.memory import Memory
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
     from clearhead.model.transformer import Transformer
 
 _HOMES = {
+    "PRESETS": "architecture",
+    "BaseSequenceModel": "base",
     **dict.fromkeys(("Batch", "check_batch"), "batch"),
-    **dict.fromkeys(("PRESETS", "ModelConfig", "preset"), "config"),
+    **dict.fromkeys(("ModelConfig", "preset"), "config"),
     "build_model": "build",
     "Loss": "loss",
     "Mask": "mask",
@@ -26,6 +30,7 @@ _HOMES = {
 
 __all__ = [
     "PRESETS",
+    "BaseSequenceModel",
     "Batch",
     "Loss",
     "Mask",

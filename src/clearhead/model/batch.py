@@ -113,8 +113,10 @@ def _id_mistakes(side: str, ids: Tensor, vocabulary: int) -> Iterator[str]:
 
 def _packing_mistake(side: str, ids: Tensor, sentences: Tensor, config: ModelConfig) -> str | None:
     """Return the error in the sentence numbers of packed rows, or None."""
-    if config.shape == "encoder" or (config.shape != "decoder" and config.encoder_norm == "all"):
-        why = "a classifier reads" if config.shape == "encoder" else "encoder_norm = 'all' averages over"
+    if not config.can_pack_rows:
+        why = "encoder_norm = 'all' averages over"
+        if config.shape == "encoder" or config.architecture != "transformer":
+            why = "a classifier reads" if config.shape == "encoder" else f"a {config.architecture} model reads"
         return f"the {side} has several sentences in a row, but {why} entire rows. Give each sentence its own row."
     if sentences.shape != ids.shape:
         return f"{side}_sentences has the shape {tuple(sentences.shape)}, but the {side} has {tuple(ids.shape)}."

@@ -9,6 +9,15 @@ from typing import Any, Literal, Self
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from clearhead.errors import ConfigError, Mistake, did_you_mean
+from clearhead.model.architecture import (
+    POSITIONS,
+    PRESETS,
+    Architecture,
+    foreign_mistakes,
+    position_mistakes,
+    presets_of,
+    unused_settings,
+)
 from clearhead.settings import MisfitError, Settings, read_settings
 
 Norm = Literal["layer", "rms", "all"]
@@ -17,8 +26,11 @@ _MAX_TABLE = 2**28  # numbers in a table of positions, 1 GiB: sinusoids are not 
 
 
 class ModelConfig(Settings):
-    """The architecture of a Transformer."""
+    """The architecture and the sizes of a model."""
 
+    architecture: Architecture = Field(
+        "transformer", description="how tokens are combined: by attention, by a recurrent state, or by convolutions"
+    )
     shape: Literal["encoder-decoder", "encoder", "decoder"] = Field(
         "encoder-decoder", description="encoder-decoder translates, encoder classifies, decoder is a language model"
     )
@@ -77,16 +89,43 @@ class ModelConfig(Settings):
     bos: int = Field(1, ge=0, description="id of the token before a sentence")
     eos: int = Field(2, ge=0, description="id of the token after a sentence")
     unk: int | None = Field(None, ge=0, description="id of the unknown token, which is never written, if there is one")
+    cell: Literal["gru", "lstm"] = Field("lstm", description="recurrent: kind of cell")
+    is_bidirectional: bool = Field(
+        True, description="recurrent: whether one half of the encoder's state reads each sentence from its end"
+    )
+    attention: Literal["none", "dot", "scaled", "multiplicative", "additive"] = Field(
+        "scaled",
+        description="recurrent encoder-decoder: scores of the decoder's state h and an encoder state s; dot: h·s, "
+        "scaled: h·s/√d, multiplicative: h·(W s), additive: v·tanh(W h + U s)",
+    )
+    has_input_feeding: bool = Field(
+        False,
+        description="recurrent: feed the attentional state into the next step, which makes training much slower",
+    )
+    has_residuals: bool = Field(True, description="recurrent: add the input of a layer to its output, after the first")
+    kernel: int = Field(
+        3, ge=1, le=255, description="convolutional: number of neighbouring tokens that a layer sees, an odd number"
+    )
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout on embeddings and on the output of every sublayer")
     attention_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on attention weights")
     activation_dropout: float = Field(0.0, ge=0, lt=1, description="dropout inside the feed-forward network")
 
     @model_serializer(mode="wrap")
     def _serialise(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `heads_kept` of a model with all heads, so that its files are those of earlier versions."""
+        """Leave out settings without meaning, so that the files of Transformers are those of earlier versions."""
         data: dict[str, Any] = serialise(self)
-        if not self.heads_kept:
-            data.pop("heads_kept", None)
+        absent = unused_settings(self.architecture, self.shape)
+        absent |= {"architecture"} if self.architecture == "transformer" else set()
+        absent |= set() if self.heads_kept else {"heads_kept"}
+        return {name: value for name, value in data.items() if name not in absent}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_positions(cls, data: Any) -> Any:
+        """Fill in the kind of positions of an architecture that has only one."""
+        architecture = data.get("architecture") if isinstance(data, Mapping) else None
+        if isinstance(architecture, str) and architecture in POSITIONS and "positions" not in data:
+            return {**data, "positions": POSITIONS[architecture]}
         return data
 
     def __hash__(self) -> int:
@@ -104,6 +143,12 @@ class ModelConfig(Settings):
     def head_width(self, where: str) -> int:
         """Return the width of every head of an attention layer, which pruning does not change."""
         return (self.d_model if where.startswith("encoder") else self.decoder_width) // self.num_heads
+
+    @property
+    def can_pack_rows(self) -> bool:
+        """Whether several sentences can share a row, kept apart by masks: not if anything spans entire rows."""
+        spans_rows = self.shape == "encoder" or (self.shape != "decoder" and self.encoder_norm == "all")
+        return self.architecture == "transformer" and not spans_rows
 
     @property
     def target_size(self) -> int:
@@ -143,13 +188,64 @@ class ModelConfig(Settings):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        mistakes = [*self._width_mistakes(), *self._shape_mistakes(), *self._table_mistakes(), *self._token_mistakes()]
+        mistakes = [*foreign_mistakes(self.architecture, self.model_fields_set)]
+        mistakes += [*position_mistakes(self.architecture, self.positions)]
+        mistakes += [*self._width_mistakes(), *self._shape_mistakes(), *self._table_mistakes(), *self._token_mistakes()]
         mistakes += [*self._position_mistakes(), *self._head_mistakes()]
+        mistakes += [*self._recurrent_mistakes(), *self._convolutional_mistakes()]
         if mistakes:
             raise MisfitError(mistakes)
         return self
 
+    def _recurrent_mistakes(self) -> Iterator[Mistake]:
+        if self.architecture != "recurrent":
+            return
+        has_encoder, has_decoder = self.shape != "decoder", self.shape != "encoder"
+        for name, is_used in (("encoder_blocks", has_encoder), ("decoder_blocks", has_decoder)):
+            if is_used and getattr(self, name) == 0:
+                yield Mistake(
+                    (name, "architecture"), f"{name} = 0, but a recurrent model needs at least one layer. Use 1 or more"
+                )
+        if has_encoder and self.is_bidirectional and self.d_model % 2:
+            yield Mistake(
+                ("d_model", "is_bidirectional"),
+                f"d_model = {self.d_model} is odd, but each direction of the encoder has half of it. "
+                "Use an even d_model, or is_bidirectional: false",
+            )
+        given = self.model_fields_set
+        if not has_encoder and self.is_bidirectional and "is_bidirectional" in given:
+            yield Mistake(
+                ("is_bidirectional", "shape"),
+                "is_bidirectional is for encoders, but shape = 'decoder' has none. Remove is_bidirectional",
+            )
+        if self.shape != "encoder-decoder" and self.attention != "none" and "attention" in given:
+            yield Mistake(
+                ("attention", "shape"),
+                f"attention = '{self.attention}' is from a decoder to an encoder, but shape = '{self.shape}' has only "
+                "one of them. Remove attention",
+            )
+        if self.has_input_feeding and not self.has_memory_attention:
+            why = f"attention = '{self.attention}'" if self.attention == "none" else f"shape = '{self.shape}'"
+            yield Mistake(
+                ("has_input_feeding", "attention", "shape"),
+                f"has_input_feeding needs attention, but {why} has none. Remove has_input_feeding",
+            )
+
+    def _convolutional_mistakes(self) -> Iterator[Mistake]:
+        if self.architecture == "convolutional" and self.kernel % 2 == 0:
+            yield Mistake(
+                ("kernel",),
+                f"kernel = {self.kernel} is even, so it has no token in its middle. Use an odd kernel, such as 3",
+            )
+
+    @property
+    def has_memory_attention(self) -> bool:
+        """Whether the decoder of a recurrent model has attention to the encoder's states."""
+        return self.architecture == "recurrent" and self.shape == "encoder-decoder" and self.attention != "none"
+
     def _width_mistakes(self) -> Iterator[Mistake]:
+        if self.architecture != "transformer":
+            return
         widths = {"d_model": self.d_model, "d_decoder": self.decoder_width}
         for name, width in widths.items():
             if name == "d_decoder" and width == self.d_model:
@@ -236,21 +332,11 @@ class ModelConfig(Settings):
             )
 
 
-# Differences from the defaults of ModelConfig; vocabularies come from the data.
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "tiny": {"encoder_blocks": 4, "decoder_blocks": 4, "d_model": 128, "d_ff": 256, "num_heads": 4},
-    "small": {"d_model": 512, "d_ff": 1024, "num_heads": 4},
-    "base": {"d_model": 512, "d_ff": 2048, "num_heads": 8},
-    "big": {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3},
-    "deep-shallow": {"encoder_blocks": 12, "decoder_blocks": 1, "d_model": 512, "d_ff": 2048, "num_heads": 8},
-}
-
-
 def preset(name: str, **changes: Any) -> ModelConfig:
-    """Return a preset with changes, which must include `source_vocabulary`."""
+    """Return a preset with changes, which must include `source_vocabulary`; the architecture may be one of them."""
     if name not in PRESETS:
         raise ConfigError(f"'{name}' is not a preset.{did_you_mean(name, PRESETS)} Presets: {', '.join(PRESETS)}.")
-    return read_config({**PRESETS[name], **changes})
+    return read_config({**presets_of(changes.get("architecture"))[name], **changes})
 
 
 def read_config(data: Mapping[str, Any]) -> ModelConfig:

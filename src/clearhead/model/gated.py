@@ -11,13 +11,12 @@ import torch
 from torch import Tensor
 
 from clearhead.model.batch import Batch
-from clearhead.model.cache import BeamCache, Cache
 from clearhead.model.config import ModelConfig
 from clearhead.model.gates import NO_GATES, HeadGates
 from clearhead.model.mask import CAUSAL, Mask
 from clearhead.model.memory import Memory
-from clearhead.model.protocol import SequenceModel
-from clearhead.model.transformer import MAX_TRACE_BYTES
+from clearhead.model.protocol import DecoderBeams, DecoderCache, SequenceModel
+from clearhead.model.tracing import MAX_TRACE_BYTES
 from clearhead.steps import NO_TRACE, Trace, Tracer
 
 
@@ -55,7 +54,7 @@ class GatedModel:
         self,
         target: Tensor,
         memory: Memory | None = None,
-        cache: Cache | BeamCache | None = None,
+        cache: DecoderCache | None = None,
         *,
         mask: Mask = CAUSAL,
         gates: HeadGates = NO_GATES,
@@ -68,7 +67,7 @@ class GatedModel:
         self,
         target: Tensor,
         memory: Memory | None = None,
-        cache: Cache | BeamCache | None = None,
+        cache: DecoderCache | None = None,
         *,
         mask: Mask = CAUSAL,
         gates: HeadGates = NO_GATES,
@@ -143,11 +142,11 @@ class GatedModel:
         """Return the decoder's input for `target`."""
         return self.model.shifted(target, sentences)
 
-    def start_cache(self, memory: Memory | None, size: int, device: torch.device) -> Cache:
+    def start_cache(self, memory: Memory | None, size: int, device: torch.device) -> DecoderCache:
         """Return an empty cache for `size` texts."""
         return self.model.start_cache(memory, size, device)
 
-    def start_beams(self, memory: Memory | None, size: int, device: torch.device) -> BeamCache:
+    def start_beams(self, memory: Memory | None, size: int, device: torch.device) -> DecoderBeams:
         """Return an empty cache for `size` rows of several continuations."""
         return self.model.start_beams(memory, size, device)
 

@@ -36,8 +36,13 @@ class AttentionHead:
 
 
 def attention_places(config: ModelConfig) -> list[str]:
-    """Return the places of all attention layers: the encoder's, then self- and cross-attention of the decoder."""
-    places = []
+    """Return the places of all attention layers: the encoder's, then self- and cross-attention of the decoder.
+
+    Only a Transformer has attention layers with heads.
+    """
+    places: list[str] = []
+    if config.architecture != "transformer":
+        return places
     if config.shape != "decoder":
         places += [f"encoder.{layer}.self_attention" for layer in range(config.encoder_blocks)]
     if config.shape != "encoder":

@@ -21,6 +21,7 @@ Ids = npt.NDArray[np.int64]
 def numpy_lacks(config: ModelConfig) -> str | None:
     """Return why this Transformer cannot be a model with this config, as a clause, or None if it can."""
     reasons = {
+        f"it only supports Transformers, and the model is {config.architecture}": config.architecture != "transformer",
         f"it only supports encoder-decoders, and the model has the shape {config.shape}": config.shape
         != "encoder-decoder",
         "it does not support rotary positions": config.positions == "rotary",

@@ -13,7 +13,8 @@ from clearhead.model.batch import Batch
 from clearhead.model.gated import GatedModel
 from clearhead.model.gates import NO_GATES, HeadGates
 from clearhead.model.memory import Memory
-from clearhead.model.transformer import MAX_TRACE_BYTES, Transformer
+from clearhead.model.tracing import MAX_TRACE_BYTES
+from clearhead.model.transformer import Transformer
 from clearhead.steps import NO_TRACE, Trace, Tracer
 
 

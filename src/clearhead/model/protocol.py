@@ -1,4 +1,6 @@
-"""The interface of a model for search, engines and training: two protocols, which `Transformer` implements.
+"""The interface of a model for search, engines and training: two protocols, which every architecture implements.
+
+A third one is the interface of what a decoder remembers between one-token steps: keys and values, or a state.
 
 Outside this package only the code that reads and writes weights names a model's class. This module does not import
 torch at run time, so that modules without torch can use the types.
@@ -12,13 +14,26 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from clearhead.model.batch import Batch
-    from clearhead.model.cache import BeamCache, Cache
     from clearhead.model.config import ModelConfig
     from clearhead.model.gates import HeadGates
     from clearhead.model.loss import Loss
     from clearhead.model.mask import Mask
     from clearhead.model.memory import Memory
     from clearhead.steps import Trace, Tracer
+
+
+class DecoderCache(Protocol):
+    """What a decoder remembers of the tokens that it has read, one text per row."""
+
+    def reorder(self, index: "Tensor") -> None:
+        """Reorder the rows, or drop some of them."""
+
+
+class DecoderBeams(DecoderCache, Protocol):
+    """What a decoder remembers of several continuations per row."""
+
+    def follow(self, parents: "Tensor") -> None:
+        """Continue with new hypotheses (B, K′), each with the past of its parent."""
 
 
 @runtime_checkable
@@ -87,7 +102,7 @@ class SequenceModel(Protocol):
         self,
         target: "Tensor",
         memory: "Memory | None" = ...,
-        cache: "Cache | BeamCache | None" = ...,
+        cache: "DecoderCache | None" = ...,
         *,
         mask: "Mask" = ...,
         gates: "HeadGates" = ...,
@@ -95,15 +110,15 @@ class SequenceModel(Protocol):
     ) -> "Tensor":
         """Return the logits (B, T, V) of the token after each token of `target` (B, T).
 
-        With a cache, `target` contains only the tokens that are new since the last call: (B, 1) for a Cache,
-        (B, continuations) for a BeamCache, which has one column per hypothesis.
+        With a cache, `target` contains only the tokens that are new since the last call: (B, 1) for the result of
+        `start_cache`, (B, continuations) for that of `start_beams`, which has one column per hypothesis.
         """
 
     def decode_states(
         self,
         target: "Tensor",
         memory: "Memory | None" = ...,
-        cache: "Cache | BeamCache | None" = ...,
+        cache: "DecoderCache | None" = ...,
         *,
         mask: "Mask" = ...,
         gates: "HeadGates" = ...,
@@ -117,10 +132,10 @@ class SequenceModel(Protocol):
     def shifted(self, target: "Tensor", sentences: "Tensor | None" = ...) -> "Tensor":
         """Return the decoder's input for `target` (B, T): the start token, then all tokens except the last."""
 
-    def start_cache(self, memory: "Memory | None", size: int, device: "torch.device") -> "Cache":
+    def start_cache(self, memory: "Memory | None", size: int, device: "torch.device") -> "DecoderCache":
         """Return an empty cache for `size` texts, one per row."""
 
-    def start_beams(self, memory: "Memory | None", size: int, device: "torch.device") -> "BeamCache":
+    def start_beams(self, memory: "Memory | None", size: int, device: "torch.device") -> "DecoderBeams":
         """Return an empty cache for `size` rows, each with several continuations of one text."""
 
     def trace(

@@ -10,6 +10,8 @@ from torch import Tensor
 from clearhead.model.config import ModelConfig
 from clearhead.steps import Step, Trace
 
+MAX_TRACE_BYTES = 2 * 2**30  # the default limit of a trace
+
 
 class PartTrace(Trace):
     """A Trace that records only the steps at selected places. Their inputs from elsewhere become given values.
@@ -79,6 +81,8 @@ class PartTrace(Trace):
 
 def traced_bytes(config: ModelConfig, source: Tensor | None, target: Tensor | None, item: int) -> int:
     """Estimate the bytes of a trace's values: the scores four times and the states a dozen times per layer."""
+    if config.architecture != "transformer":
+        return _traced_bytes_by_token(config, source, target, item)
     sizes = {}
     for name, ids in (("source", source), ("target", target)):
         sizes[name] = (0, 0) if ids is None else (ids.shape[0], ids.shape[1])
@@ -96,4 +100,19 @@ def traced_bytes(config: ModelConfig, source: Tensor | None, target: Tensor | No
             * (4 * heads * short * (short + across) + short * (24 * narrow + 3 * config.d_ff) + across * 2 * narrow)
         )
         cells += batch * short * config.target_size
+    return cells * item
+
+
+def _traced_bytes_by_token(config: ModelConfig, source: Tensor | None, target: Tensor | None, item: int) -> int:
+    """Estimate the bytes of a trace of a model without attention layers: two dozen states per layer and token."""
+    num_tokens = {
+        "encoder": 0 if source is None else source.numel(),
+        "decoder": 0 if target is None else target.numel(),
+    }
+    blocks = {"encoder": config.encoder_blocks, "decoder": config.decoder_blocks}
+    cells = sum(24 * config.d_model * (1 + blocks[side]) * number for side, number in num_tokens.items())
+    if target is not None:
+        across = 0 if source is None else source.shape[1]
+        # additive attention has a vector for every pair of tokens
+        cells += target.numel() * (config.target_size + across * (4 + 2 * config.d_model))
     return cells * item

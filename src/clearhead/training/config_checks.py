@@ -6,7 +6,8 @@ from typing import Any
 
 from clearhead.data.config import CorpusConfig
 from clearhead.errors import Mistake, did_you_mean, printable
-from clearhead.model.config import PRESETS, ModelConfig
+from clearhead.model.architecture import PRESETS, presets_of
+from clearhead.model.config import ModelConfig
 from clearhead.settings import examine, shown
 from clearhead.training.config import RunConfig
 from clearhead.training.film_file import MAX_CHARACTERS, MAX_SENTENCES
@@ -59,7 +60,7 @@ def model_settings(config: RunConfig) -> dict[str, Any]:
     decided = {"shape": SHAPES[config.task], "source_vocabulary": _ROOMY}
     if config.task == "classify":
         decided["num_classes"] = 2
-    return {**PRESETS.get(config.preset, {}), **chosen, **decided}
+    return {**presets_of(chosen.get("architecture")).get(config.preset, {}), **chosen, **decided}
 
 
 def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
@@ -110,6 +111,13 @@ def _end_mistakes(config: RunConfig) -> Iterator[Mistake]:
             f"training.steps = {training.steps} and training.epochs = {training.epochs:g} both say how long to train. "
             "Remove one of them.",
         )
+    architecture = config.model.get("architecture", "transformer")
+    if training.batching == "packed" and architecture in ("recurrent", "convolutional"):
+        yield Mistake(
+            ("training.batching", "model.architecture"),
+            f"training.batching = 'packed' puts several sentences into a row, which a {architecture} model would mix. "
+            "Use bucketed, or remove training.batching.",
+        )
     if training.final_rate and training.schedule not in ("cosine", "linear"):
         yield Mistake(
             ("training.final_rate", "training.schedule"),
@@ -155,7 +163,8 @@ def _text_mistakes(config: RunConfig) -> Iterator[Mistake]:
             "Set model.tied: two, or remove text.is_joint.",
         )
     longest = config.model.get("max_length", ModelConfig.model_fields["max_length"].default)
-    if isinstance(longest, int) and config.data.max_tokens > longest:
+    has_limit = config.model.get("architecture") != "recurrent"
+    if has_limit and isinstance(longest, int) and config.data.max_tokens > longest:
         yield Mistake(
             ("data.max_tokens", "model.max_length"),
             f"data.max_tokens = {config.data.max_tokens} is larger than model.max_length = {longest}, the number of "

@@ -5,7 +5,8 @@ from dataclasses import replace
 from textwrap import wrap
 from typing import Any
 
-from clearhead.model.config import PRESETS, ModelConfig
+from clearhead.model.architecture import ALL_PRESETS, PRESETS
+from clearhead.model.config import ModelConfig
 from clearhead.settings import FieldHelp, fields_of, shown
 from clearhead.training.config import RunConfig
 from clearhead.training.config_checks import DECIDED
@@ -65,8 +66,12 @@ def config_help_data() -> list[dict[str, Any]]:
 
 
 def _presets() -> Iterator[str]:
-    for name, changes in PRESETS.items():
-        yield from _indented(f"preset {name}: {', '.join(f'{key} {value}' for key, value in changes.items())}")
+    for architecture, presets in ALL_PRESETS.items():
+        where = "" if architecture == "transformer" else f" with architecture {architecture}"
+        for name, changes in presets.items():
+            yield from _indented(
+                f"preset {name}{where}: {', '.join(f'{key} {value}' for key, value in changes.items())}"
+            )
     yield from _indented(f"{', '.join(DECIDED)} are determined by the task, the tokeniser and the data")
 
 

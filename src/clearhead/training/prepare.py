@@ -11,7 +11,8 @@ from clearhead.errors import CheckpointError, ConfigError, RunError, printable
 from clearhead.files.lines import hash_file
 from clearhead.formats import load_checkpoint
 from clearhead.formats.model_folder import find_model, load_model, run_of
-from clearhead.model import PRESETS, ModelConfig, TrainableModel, build_model
+from clearhead.model import ModelConfig, TrainableModel, build_model
+from clearhead.model.architecture import presets_of
 from clearhead.model.config import read_config
 from clearhead.text.loading import open_vocabularies
 from clearhead.text.statistics import STATISTICS
@@ -224,7 +225,9 @@ def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder)
         decided["num_classes"] = max(2, len(vocabularies.labels))
     if config.task == "translate" and not vocabularies.is_joint:
         decided |= {"target_vocabulary": target.size, "tied": config.model.get("tied", "two")}
-    return build_model(read_config({**PRESETS[config.preset], **config.model, **decided}))
+    return build_model(
+        read_config({**presets_of(config.model.get("architecture"))[config.preset], **config.model, **decided})
+    )
 
 
 _MAY_DIFFER = ("dropout", "attention_dropout", "activation_dropout")

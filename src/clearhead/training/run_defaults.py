@@ -3,12 +3,14 @@
 They are chosen once, when the text has been read, and written to the config of the run: a resumed run keeps them.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from clearhead.data.store import PairStore
-from clearhead.model.config import PRESETS, ModelConfig
+from clearhead.model.architecture import presets_of
+from clearhead.model.config import ModelConfig
 from clearhead.training.config import RunConfig
 from clearhead.training.plan_rule import choose_batch, choose_dropout, choose_rate, choose_warm_up
 
@@ -32,11 +34,7 @@ def fill_defaults(config: RunConfig, store: PairStore) -> RunConfig:
     rate = _rate(config, batch * training.accumulate) if training.rate is None else training.rate
     chosen = training.model_copy(update={"batch_tokens": batch, "warm_up": warm_up, "rate": rate})
     model = dict(config.model)
-    if (
-        config.task == "translate"
-        and training.init_from is None
-        and "dropout" not in {**PRESETS[config.preset], **model}
-    ):
+    if config.task == "translate" and training.init_from is None and "dropout" not in {**_preset(config), **model}:
         model["dropout"] = choose_dropout(len(store), updates * tokens_per_update / tokens)
     return config.model_copy(update={"training": chosen, "model": model})
 
@@ -59,8 +57,13 @@ def _rate(config: RunConfig, batch_tokens: int) -> float:
     if config.task != "translate":
         return _OTHER_RATE
     sizes = {name: ModelConfig.model_fields[name].default for name in ("d_model", "norm_place")}
-    sizes |= {**PRESETS[config.preset], **config.model}
+    sizes |= {**_preset(config), **config.model}
     return choose_rate(sizes["d_model"], batch_tokens, is_post_norm=sizes["norm_place"] == "post")
+
+
+def _preset(config: RunConfig) -> Mapping[str, Any]:
+    """Return the settings of the preset, in the architecture of the model."""
+    return presets_of(config.model.get("architecture"))[config.preset]
 
 
 def _tokens_per_epoch(config: RunConfig, store: PairStore) -> float:

@@ -28,7 +28,7 @@ def open_stream(config: RunConfig, prepared: Prepared, reporter: Reporter) -> Ba
 
 
 def choose_batching(config: RunConfig, model: ModelConfig) -> Literal["packed", "bucketed"]:
-    """Return how rows are filled. A classifier, or a norm over entire sentences, needs one sentence per row."""
-    if config.task == "classify" or (model.shape != "decoder" and model.encoder_norm == "all"):
+    """Return how rows are filled. Only some models can have several sentences in a row: see `can_pack_rows`."""
+    if config.task == "classify" or not model.can_pack_rows:
         return "bucketed"
     return "packed" if config.training.batching == "auto" else config.training.batching

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from clearhead.errors import ConfigError
+from clearhead.formats.shapes import num_parameters
 from clearhead.model import PRESETS, ModelConfig, Transformer, preset
+from clearhead.model.architecture import ALL_PRESETS
 from clearhead.model.config import read_config
 
 ONE_BLOCK = {"encoder_blocks": 1, "decoder_blocks": 1}
@@ -46,6 +48,50 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     (
         {"d_model": "wide"},
         "model.d_model = 'wide' is not a whole number from 1 to 65536 (d_model: width of encoder and decoder, in numbers per token).",
+    ),
+    (
+        {"architecture": "recurrent", "num_heads": 4},
+        "model: num_heads is a setting of architecture: transformer, but architecture = 'recurrent'. Remove num_heads.",
+    ),
+    (
+        {"cell": "gru"},
+        "model: cell is a setting of architecture: recurrent, but architecture = 'transformer'. Remove cell.",
+    ),
+    (
+        {"architecture": "recurent"},
+        "model.architecture = 'recurent' is not a choice. Did you mean 'recurrent'? "
+        "Choices: transformer, recurrent, convolutional.",
+    ),
+    (
+        {"architecture": "recurrent", "positions": "rotary"},
+        "model: positions = 'rotary' is not possible with architecture = 'recurrent', whose positions are 'none'. "
+        "Remove positions.",
+    ),
+    (
+        {"architecture": "recurrent", "encoder_blocks": 0},
+        "model: encoder_blocks = 0, but a recurrent model needs at least one layer. Use 1 or more.",
+    ),
+    (
+        {"architecture": "recurrent", "d_model": 7},
+        "model: d_model = 7 is odd, but each direction of the encoder has half of it. "
+        "Use an even d_model, or is_bidirectional: false.",
+    ),
+    (
+        {"architecture": "recurrent", "shape": "decoder", "is_bidirectional": True},
+        "model: is_bidirectional is for encoders, but shape = 'decoder' has none. Remove is_bidirectional.",
+    ),
+    (
+        {"architecture": "recurrent", "shape": "decoder", "attention": "dot"},
+        "model: attention = 'dot' is from a decoder to an encoder, but shape = 'decoder' has only one of them. "
+        "Remove attention.",
+    ),
+    (
+        {"architecture": "recurrent", "attention": "none", "has_input_feeding": True},
+        "model: has_input_feeding needs attention, but attention = 'none' has none. Remove has_input_feeding.",
+    ),
+    (
+        {"architecture": "convolutional", "kernel": 4},
+        "model: kernel = 4 is even, so it has no token in its middle. Use an odd kernel, such as 3.",
     ),
     (
         {"num_heads": 6, "d_model": 64},
@@ -131,3 +177,36 @@ def test_a_config_cannot_be_changed_after_a_model_is_built() -> None:
 def test_tied_tables_are_one_parameter(tied: str, tables: int) -> None:
     model = Transformer(preset("tiny", source_vocabulary=7, tied=tied, **ONE_BLOCK))
     assert sum(parameter.shape == (7, 128) for parameter in model.parameters()) == tables
+
+
+def test_a_transformers_file_does_not_name_its_architecture() -> None:
+    data = ModelConfig(source_vocabulary=7).model_dump()
+    assert {"architecture", "cell", "kernel", "heads_kept"} & set(data) == set()
+
+
+@pytest.mark.parametrize("shape", ["encoder-decoder", "encoder", "decoder"])
+@pytest.mark.parametrize("architecture", ["transformer", "recurrent", "convolutional"])
+def test_a_config_is_read_as_it_was_written(architecture: str, shape: str) -> None:
+    num_classes = 3 if shape == "encoder" else None
+    config = read_config(
+        {"architecture": architecture, "shape": shape, "source_vocabulary": 7, "num_classes": num_classes}
+    )
+    assert read_config(config.model_dump(mode="json")) == config
+    assert config.can_pack_rows == (architecture == "transformer" and shape != "encoder")
+
+
+def test_the_positions_follow_from_the_architecture() -> None:
+    kinds = {
+        architecture: read_config({"architecture": architecture, "source_vocabulary": 7})
+        for architecture in ("transformer", "recurrent", "convolutional")
+    }
+    assert [config.positions for config in kinds.values()] == ["sinusoidal", "none", "learned"]
+    assert [config.position_limit for config in kinds.values()] == [1024, None, 1024]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("architecture", ALL_PRESETS)
+def test_presets_of_one_name_have_nearly_the_same_number_of_parameters(architecture: str, name: str) -> None:
+    sizes = [num_parameters(preset(name, source_vocabulary=8000, architecture=a)) for a in ("transformer", architecture)]
+    assert sizes[1] == pytest.approx(sizes[0], rel=0.05)
+    assert list(ALL_PRESETS[architecture]) == list(PRESETS)

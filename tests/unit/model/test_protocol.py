@@ -21,11 +21,8 @@ HOME = Path(clearhead.__file__).parent
 # Files outside model/ that may name the class: those that create or take apart the weights of this very architecture
 NAMES_THE_CLASS = {
     "decoding/search/static_step.py",  # its keys and values are put where a recorded step looks for them
-    "formats/arrays.py",  # the weights of a loaded model as arrays, from which CTranslate2's files are made
-    "formats/checkpoint.py",
     "formats/head_removal.py",  # a model with fewer rows in its matrices
     "formats/marian.py",
-    "formats/model_folder.py",
     "formats/torch_transformer.py",
     "formats/weights.py",
     # An explanation shows the embeddings, layers and heads of this very architecture; opening.py refuses other models.
@@ -36,7 +33,7 @@ NAMES_THE_CLASS = {
     # Interventions and pruning change or remove its heads.
     *(
         f"explain/{name}.py"
-        for name in ("gate_training", "intervention", "pruned_model", "pruning", "what_if_sentence")
+        for name in ("gate_training", "pruned_model", "pruning", "what_if_sentence")
     ),
 }
 
