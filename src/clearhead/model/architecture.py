@@ -58,9 +58,9 @@ def unused_settings(architecture: str, shape: str) -> set[str]:
     return unused
 
 
-def foreign_mistakes(architecture: str, given: Collection[str]) -> Iterator[Mistake]:
+def foreign_mistakes(architecture: str, names: Collection[str]) -> Iterator[Mistake]:
     """Yield an error for each given setting of another architecture."""
-    for name in sorted(given):
+    for name in sorted(names):
         owner = _OWNERS.get(name, architecture)
         if owner != architecture:
             yield Mistake(

@@ -212,13 +212,13 @@ class ModelConfig(Settings):
                 f"d_model = {self.d_model} is odd, but each direction of the encoder has half of it. "
                 "Use an even d_model, or is_bidirectional: false",
             )
-        given = self.model_fields_set
-        if not has_encoder and self.is_bidirectional and "is_bidirectional" in given:
+        explicit = self.model_fields_set
+        if not has_encoder and self.is_bidirectional and "is_bidirectional" in explicit:
             yield Mistake(
                 ("is_bidirectional", "shape"),
                 "is_bidirectional is for encoders, but shape = 'decoder' has none. Remove is_bidirectional",
             )
-        if self.shape != "encoder-decoder" and self.attention != "none" and "attention" in given:
+        if self.shape != "encoder-decoder" and self.attention != "none" and "attention" in explicit:
             yield Mistake(
                 ("attention", "shape"),
                 f"attention = '{self.attention}' is from a decoder to an encoder, but shape = '{self.shape}' has only "
