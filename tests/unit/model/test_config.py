@@ -207,6 +207,8 @@ def test_the_positions_follow_from_the_architecture() -> None:
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("architecture", ALL_PRESETS)
 def test_presets_of_one_name_have_nearly_the_same_number_of_parameters(architecture: str, name: str) -> None:
-    sizes = [num_parameters(preset(name, source_vocabulary=8000, architecture=a)) for a in ("transformer", architecture)]
+    sizes = [
+        num_parameters(preset(name, source_vocabulary=8000, architecture=a)) for a in ("transformer", architecture)
+    ]
     assert sizes[1] == pytest.approx(sizes[0], rel=0.05)
     assert list(ALL_PRESETS[architecture]) == list(PRESETS)

@@ -31,10 +31,7 @@ NAMES_THE_CLASS = {
         for name in ("comparison", "contributions", "lens", "opening", "outputs", "sentence", "traced_pass")
     ),
     # Interventions and pruning change or remove its heads.
-    *(
-        f"explain/{name}.py"
-        for name in ("gate_training", "pruned_model", "pruning", "what_if_sentence")
-    ),
+    *(f"explain/{name}.py" for name in ("gate_training", "pruned_model", "pruning", "what_if_sentence")),
 }
 
 
