@@ -9,7 +9,6 @@ import torch
 from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.decoding.translator import Translator
-from clearhead.errors import ConfigError
 from clearhead.explain.checks import refuse_exported
 from clearhead.explain.explanation import ExplainedModel
 from clearhead.formats.model_folder import ModelFolder, find_model, load_config, load_vocabularies
