@@ -1,7 +1,7 @@
-"""Renew the plots and the printed output on docs/guide/experiments.md with the command `clearhead experiment`.
+"""Renew the plots and the printed output on docs/guide/experiments.md and studies.md with `clearhead experiment`.
 
 Usage: python docs/make_experiments.py [NAME ...]. Without names, all experiments are run except `cost`, which measures
-the time on this machine: name it to renew it.
+the time on this machine, and the studies, which train models for minutes: name them to renew them.
 """
 
 import os
@@ -11,18 +11,24 @@ import sys
 from pathlib import Path
 
 from clearhead.experiments import EXPERIMENTS
+from clearhead.studies import STUDIES
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "guide" / "experiments.md"
-PICTURES = DOCS / "pictures" / "experiments"
+
+
+def page_of(name: str) -> Path:
+    """Return the page of an experiment or of a study."""
+    return DOCS / "guide" / ("studies.md" if name in STUDIES else "experiments.md")
 
 
 def run_experiment(name: str) -> str:
     """Run an experiment, write its plot to the folder of pictures and return what the command prints."""
+    pictures = DOCS / "pictures" / page_of(name).stem
+    pictures.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "clearhead", "experiment", name, "--picture", f"{name}.svg"]
     done = subprocess.run(
         command,
-        cwd=PICTURES,
+        cwd=pictures,
         env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(DOCS.parent / "src")},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -38,17 +44,16 @@ def with_output(page: str, name: str, output: str) -> str:
     renewed, count = re.subn(
         rf"(?<=^```console\n){re.escape(command)}.*?(?=^```$)", lambda _: command + output, page, flags=re.M | re.S
     )
-    assert count == 1, f"{PAGE.name} needs one console block with: {command}"
+    assert count == 1, f"the page needs one console block with: {command}"
     return renewed
 
 
 def main() -> None:
     """Renew the experiments that the command line names."""
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    page = PAGE.read_text(encoding="utf-8")
     for name in sys.argv[1:] or [name for name in EXPERIMENTS if name != "cost"]:
-        page = with_output(page, name, run_experiment(name))
-    PAGE.write_text(page, encoding="utf-8")
+        output = run_experiment(name)
+        page = page_of(name)
+        page.write_text(with_output(page.read_text(encoding="utf-8"), name, output), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -52,6 +52,13 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     ),
     "evaluation": ({"text"}, {"sacrebleu", "numpy"}),
     "experiments": ({"worksheet", "steps"}, {"numpy", "matplotlib"}),
+    "studies": (
+        {
+            *("training", "decoding", "formats", "model", "evaluation", "data", "text", "worksheet", "steps"),
+            "experiments",  # results, tables and pictures
+        },
+        {"torch", "numpy", "matplotlib"},
+    ),
     "cli": (EVERYTHING, {"typer", "rich"}),
     "models": (set(), set()),  # data: the built-in models
     # the floor itself
@@ -118,6 +125,7 @@ def test_the_command_line_loads_nothing_heavy_before_its_verb() -> None:
                         *("clearhead.worksheet", "clearhead.experiments", "clearhead.check"),
                         *("clearhead.model", "clearhead.formats", "clearhead.training", "clearhead.settings"),
                         *("clearhead.text", "clearhead.data", "clearhead.decoding", "clearhead.evaluation"),
+                        "clearhead.studies",
                     )
                 )
                 for name in names
@@ -125,7 +133,7 @@ def test_the_command_line_loads_nothing_heavy_before_its_verb() -> None:
 
 
 def test_matplotlib_is_imported_only_where_something_is_drawn() -> None:
-    for path in files_of("experiments"):
+    for path in (*files_of("experiments"), *files_of("studies")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):

@@ -1,6 +1,7 @@
 """`clearhead experiment`: run one of the experiments, print its tables and draw its plot."""
 
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,30 +24,49 @@ def experiment(
     picture: Annotated[
         Path | None, typer.Option(help="Also draw the plot and write it to this file (.svg or .png). Needs Matplotlib.")
     ] = None,
-    list_all: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+    list_all: Annotated[
+        bool, typer.Option("--list", help="List the experiments, with the time that they take.")
+    ] = False,
 ) -> None:
-    """Measure a claim of lecture notes about attention: scaling, positions, order, norms, context, masks, cost."""
+    """Measure a claim of lecture notes about attention: scaling, positions, order, norms, context, masks, cost.
+
+    Most experiments take seconds. Those that train models need PyTorch and take up to a few minutes on two cores: see
+    --list.
+    """
     if list_all or name is None:
         _list_experiments(as_json)
         return
 
     from clearhead.experiments import find_experiment
     from clearhead.experiments.picture import check_picture, save_picture
+    from clearhead.studies import STUDIES
 
-    chosen = find_experiment(name)
+    module = None if name in STUDIES else find_experiment(name, STUDIES)
     if picture is not None:
         from clearhead.files.destination import Output, check_outputs
 
         check_outputs([Output(picture, "picture")])
         check_picture(picture)
-    result = chosen.run(seed)
+    if module is None:
+        module, result = _run_study(name, seed)
+    else:
+        result = module.run(seed)
     if picture is not None:
-        save_picture(result, picture)
+        save_picture(result, picture, module)
         typer.echo(f"Wrote {picture}.", err=True)
     if as_json:
         typer.echo(result.to_json())
     else:
         _show(result)
+
+
+def _run_study(name: str, seed: int) -> "tuple[ModuleType, Experiment]":
+    """Run a study with a progress bar."""
+    from clearhead.cli.progress_bar import progress_bar
+    from clearhead.studies import find_study, run_study
+
+    with progress_bar("loading PyTorch") as show:
+        return find_study(name), run_study(name, seed, show)
 
 
 def _show(result: "Experiment") -> None:
@@ -82,12 +102,15 @@ def _show(result: "Experiment") -> None:
 
 def _list_experiments(as_json: bool) -> None:
     from clearhead.experiments import EXPERIMENTS
+    from clearhead.studies import STUDIES
 
+    listed = [(name, experiment.TITLE, "seconds") for name, experiment in EXPERIMENTS.items()]
+    listed += [(name, study.title, study.duration) for name, study in STUDIES.items()]
     if as_json:
         import json
 
-        listed = [{"name": name, "title": experiment.TITLE} for name, experiment in EXPERIMENTS.items()]
-        typer.echo(json.dumps(listed, ensure_ascii=False))
+        entries = [{"name": name, "title": title, "duration": duration} for name, title, duration in listed]
+        typer.echo(json.dumps(entries, ensure_ascii=False))
         return
     from rich.console import Console
     from rich.table import Table
@@ -95,6 +118,7 @@ def _list_experiments(as_json: bool) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("name", no_wrap=True)
     table.add_column("what it measures")
-    for name, experiment in EXPERIMENTS.items():
-        table.add_row(name, experiment.TITLE)
+    table.add_column("time", no_wrap=True)
+    for row in listed:
+        table.add_row(*row)
     Console(highlight=False).print(table)

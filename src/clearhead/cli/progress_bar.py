@@ -7,8 +7,11 @@ Show = Callable[[str, int, int], None]
 
 
 @contextmanager
-def progress_bar() -> Iterator[Show]:
-    """Provide a function that shows the name of a part, how much of it is done, and its total."""
+def progress_bar(first: str = "loading the model") -> Iterator[Show]:
+    """Provide a function that shows the name of a part, how much of it is done, and its total.
+
+    `first` is shown until it is called.
+    """
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -19,7 +22,7 @@ def progress_bar() -> Iterator[Show]:
 
     columns = BarColumn(bar_width=30), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-        task = bar.add_task("loading the model", total=None)
+        task = bar.add_task(first, total=None)
 
         def show(part: str, num_done: int, total: int) -> None:
             description = f"{part}: {num_done:,} of {total:,}"

@@ -6,6 +6,7 @@ is imported only when a plot is drawn.
 
 from io import BytesIO
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from clearhead.errors import ClearheadError, not_installed
@@ -60,13 +61,16 @@ def check_picture(path: Path) -> None:
         raise ClearheadError(not_installed("a picture", "matplotlib", "plots")) from None
 
 
-def draw_picture(result: Experiment) -> "Figure":
-    """Return the plot of an experiment as a matplotlib Figure."""
+def draw_picture(result: Experiment, module: ModuleType | None = None) -> "Figure":
+    """Return the plot of an experiment as a matplotlib Figure.
+
+    `module` has the SIZE of the plot and draws it; by default it is the experiment with the name of the result.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    experiment = find_experiment(result.name)
+    experiment = find_experiment(result.name) if module is None else module
     with rc_context(STYLE):
         figure = Figure(figsize=experiment.SIZE, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12, wspace=0.03))
         figure.suptitle(result.title, x=0.01, ha="left")
@@ -74,7 +78,7 @@ def draw_picture(result: Experiment) -> "Figure":
     return figure
 
 
-def save_picture(result: Experiment, path: Path) -> None:
+def save_picture(result: Experiment, path: Path, module: ModuleType | None = None) -> None:
     """Draw an experiment and write it as SVG or PNG, depending on the suffix of the file name."""
     check_picture(path)
     from matplotlib import rc_context
@@ -85,7 +89,7 @@ def save_picture(result: Experiment, path: Path) -> None:
         metadata = {"Date": None, "Creator": "clearhead", "Title": result.title, "Description": result.finding}
     content = BytesIO()
     with rc_context(STYLE):
-        draw_picture(result).savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
+        draw_picture(result, module).savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
     picture = content.getvalue()
     write_file(path, follow_dark_mode(picture.decode("utf-8")).encode("utf-8") if kind == "svg" else picture)
 

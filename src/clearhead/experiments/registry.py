@@ -1,6 +1,6 @@
 """The experiments by name."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 
 from clearhead.errors import ClearheadError, did_you_mean
@@ -18,9 +18,10 @@ EXPERIMENTS: Mapping[str, ModuleType] = {
 }
 
 
-def find_experiment(name: str) -> ModuleType:
-    """Return the experiment with this name; the error for an unknown name lists all names."""
+def find_experiment(name: str, other_names: Iterable[str] = ()) -> ModuleType:
+    """Return the experiment with this name; the error for an unknown name lists all names and `other_names`."""
     if name not in EXPERIMENTS:
-        near = did_you_mean(name, EXPERIMENTS)
-        raise ClearheadError(f"'{name}' is not an experiment.{near} Experiments: {', '.join(EXPERIMENTS)}.")
+        names = [*EXPERIMENTS, *other_names]
+        near = did_you_mean(name, names)
+        raise ClearheadError(f"'{name}' is not an experiment.{near} Experiments: {', '.join(names)}.")
     return EXPERIMENTS[name]

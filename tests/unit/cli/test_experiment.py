@@ -7,15 +7,16 @@ import pytest
 from clearhead.cli.experiment import experiment
 from clearhead.errors import ClearheadError
 from clearhead.experiments import EXPERIMENTS, Experiment
+from clearhead.studies import STUDIES
 
 
 def test_without_a_name_the_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     experiment(as_json=True)
     listed = json.loads(capsys.readouterr().out)
-    assert [entry["name"] for entry in listed] == list(EXPERIMENTS)
+    assert [entry["name"] for entry in listed] == [*EXPERIMENTS, *STUDIES]
     experiment("norms", list_all=True)
     text = capsys.readouterr().out
-    assert all(name in text for name in EXPERIMENTS)
+    assert all(name in text for name in (*EXPERIMENTS, *STUDIES))
 
 
 def test_every_number_is_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:

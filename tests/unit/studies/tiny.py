@@ -1,0 +1,24 @@
+"""Every study at sizes that take a second, run once in a process of the tests."""
+
+from functools import cache
+from typing import Any
+
+from clearhead.experiments import Experiment
+from clearhead.studies import find_study
+from clearhead.studies.teacher_forcing import TeacherForcingSizes
+
+TINY: dict[str, Any] = {
+    "teacher-forcing": TeacherForcingSizes(lengths=(3, 5), rows=2, repeats=1, steps=4, width=12, blocks=1),
+}
+
+
+@cache
+def measured(name: str) -> Experiment:
+    """Return a tiny study of seed 0."""
+    return run_tiny(name, 0)
+
+
+def run_tiny(name: str, seed: int) -> Experiment:
+    """Run a study at its tiny sizes."""
+    result: Experiment = find_study(name).run(seed, TINY[name])
+    return result
