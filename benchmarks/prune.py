@@ -11,6 +11,7 @@ Parts, each of which can be run alone in the same --work folder (train first):
 Heads are chosen on the validation text, and BLEU is that of the test text unless a table says otherwise.
 Run: python benchmarks/prune.py --data multi30k --work runs/prune [--parts train heads …] [--at-once 4] [--steps 2000]
 --data has train, val and test as .en and .de. A dry run on a CPU: --tiny --steps 20 --lines 20
+--picture FILE.svg also plots BLEU against the heads that are left, from the results in --work.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,8 @@ import yaml
 from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
+from clearhead.experiments.colours import BLUE, GREEN, GREY, VERMILION
+from clearhead.experiments.picture import STYLE, follow_dark_mode
 from clearhead.explain.gate_training import GateTraining, learn_gates, remove_closed
 from clearhead.explain.pruned_model import (
     OpenedModel,
@@ -64,20 +68,24 @@ def main() -> None:
         jobs = _jobs(part)
         with ThreadPoolExecutor(max_workers=1 if part in ("train", "heads", "speed") else options.at_once) as pool:
             list(pool.map(lambda job: _start(job, options), jobs))
-    _print_tables(options.work / "results")
+    results = {path.stem: json.loads(path.read_text()) for path in sorted((options.work / "results").glob("*.json"))}
+    _print_tables(results)
+    if options.picture is not None:
+        _draw(results, options.picture)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--at-once", type=int, default=4, help="processes beside each other")
     parser.add_argument(
         "--steps", type=int, default=2000, help="updates of a training; fine-tuning has a quarter, learnt gates a half"
     )
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--lines", type=int, default=None, help="only this many lines of validation and test")
+    parser.add_argument("--picture", type=Path, default=None, help="plot the results in the folder (.svg)")
     parser.add_argument("--tiny", action="store_true", help="2 + 2 layers of 2 heads, for a dry run")
     parser.add_argument("--job", default=None, help="run one job in this process")
     return parser.parse_args()
@@ -247,8 +255,7 @@ def _wait() -> None:
 # Tables
 
 
-def _print_tables(folder: Path) -> None:
-    results = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+def _print_tables(results: dict[str, dict[str, Any]]) -> None:
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor() or platform.machine()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     print(f"\n{device}, {os.cpu_count()} CPUs, torch {torch.__version__}, commit {commit.strip() or 'unknown'}\n")
@@ -301,6 +308,44 @@ def _print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     for row in rows:
         print(f"| {' | '.join(row)} |")
     print()
+
+
+# Picture
+
+
+def _draw(results: dict[str, dict[str, Any]], path: Path) -> None:
+    """Plot BLEU against heads: each kind of attention alone on the left, whole models on the right."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure(figsize=(10, 4.2), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        colours = {"encoder": BLUE, "decoder": GREEN, "cross": VERMILION}
+        names = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
+        keys = {name: kind.replace(".", "_") for kind, name in KINDS.items()}
+        for part, colour in colours.items():
+            rows = [row for row in results["sweep"]["rows"] if row["part"] == part]
+            points = [row[keys[part]] for row in rows], [row["bleu"] for row in rows]
+            left.plot(*points, marker="o", color=colour, label=names[part])
+        left.set(title="One kind of attention, no training", xlabel="heads left of 48", ylabel="BLEU, validation text")
+        styles = {"pruned": (BLUE, "s", "by importance"), "tuned": (BLUE, "o", "by importance, then trained"),
+                  "learnt": (VERMILION, "D", "learnt gates"), "scratch": (GREEN, "^", "from scratch")}  # fmt: skip
+        pruned = {name: row for name, row in results.items() if name.startswith("pruned")}
+        models = results | {name.replace("pruned", "tuned"): row["tuned"] for name, row in pruned.items()}
+        for kind, (colour, marker, label) in styles.items():
+            rows = sorted((row for name, row in models.items() if name.startswith(kind)), key=lambda row: row["heads"])
+            line = "--" if kind == "pruned" else "-"
+            points = [row["heads"] for row in rows], [row["bleu"] for row in rows]
+            right.plot(*points, marker=marker, color=colour, linestyle=line, label=label)
+        right.axhline(results["train"]["bleu"], color=GREY, linewidth=1)
+        right.annotate("all 144 heads", (144, results["train"]["bleu"]), (0, 4), textcoords="offset points", ha="right")
+        right.set(title="All kinds together", xlabel="heads left of 144", ylabel="BLEU, test text")
+        for axes in (left, right):
+            axes.legend(loc="lower right")
+        content = BytesIO()
+        figure.savefig(content, format="svg", metadata={"Date": None, "Creator": "clearhead"})
+    path.write_text(follow_dark_mode(content.getvalue().decode("utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
