@@ -1,7 +1,6 @@
 """`clearhead translate`: text in, translations out, line for line."""
 
 import os
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ from typer.core import TyperCommand
 from clearhead.cli.flags import with_flags
 from clearhead.cli.model_option import ModelOption, translation_model
 from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.text_lines import refuse_files
 from clearhead.cli.translate_options import (
     EngineOptions,
     LineOptions,
@@ -21,7 +21,7 @@ from clearhead.cli.translate_options import (
     rule_with_flags,
 )
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.errors import ClearheadError, not_installed, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def translate(
         sentences = texts or []
         chosen = translation_model(model, sentences, lines.source_language, lines.language)
         path = chosen.path
-        _refuse_files(sentences)
+        refuse_files(sentences, "translate")
         shown.check(lines)
         source, settings = lines.source(sentences), search.settings()
         has_scores = shown.scores or as_json or settings.n_best > 1
@@ -125,18 +125,6 @@ def _limit_threads(num_characters: int | None) -> None:
     """
     if num_characters is not None and num_characters <= _SHORT:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-
-def _refuse_files(sentences: list[str]) -> None:
-    """Raise ConfigError if a sentence is the name of a file: its lines were meant, not its name."""
-    for sentence in sentences:
-        # A sentence can be longer than a file name may be, and then the system raises an error.
-        with suppress(OSError, ValueError):
-            if Path(sentence).is_file():
-                shown = printable(sentence)
-                raise ConfigError(
-                    f"'{shown}' is a file, but a text is expected here. To translate its lines, use --input {shown}."
-                )
 
 
 def _check_outputs(

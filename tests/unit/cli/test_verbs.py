@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from clearhead.cli.check import check
+from clearhead.cli.classify import classify
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.experiment import experiment
 from clearhead.cli.explain import explain
@@ -24,6 +25,7 @@ from clearhead.cli.what_if import what_if
 
 VERBS = (
     check,
+    classify,
     evaluate,
     experiment,
     explain,
