@@ -102,8 +102,8 @@ def _precision_recall_f1(matrix: Array) -> tuple[Array, Array, Array]:
     hits = np.diag(matrix)
     predicted, correct = matrix.sum(axis=0), matrix.sum(axis=1)
 
-    def percentage(part: Array, whole: Array) -> Array:
-        return np.divide(100.0 * part, whole, out=np.zeros_like(part), where=whole > 0)
+    def percentage(part: Array, total: Array) -> Array:
+        return np.divide(100.0 * part, total, out=np.zeros_like(part), where=total > 0)
 
     return percentage(hits, predicted), percentage(hits, correct), percentage(2 * hits, predicted + correct)
 
