@@ -208,7 +208,7 @@ def _learnt(options: argparse.Namespace, penalty: float) -> dict[str, Any]:
     opened, test = _opened(options, options.work / "full", "train"), _opened(options, options.work / "full")
     pairs = encode_pairs(opened.model, opened.text.vocabularies, opened.text.texts)
     batch_tokens = 512 if options.tiny else 8192
-    training = GateTraining(penalty, max(4, options.steps // 2), batch_tokens=batch_tokens)
+    training = GateTraining(penalty, max(4, options.steps // 2), batch_tokens=batch_tokens, r_drop=3.0)
     model, gates = learn_gates(opened.model, pairs, training)
     partial = sum(int(((gate > 0) & (gate < 1)).sum()) for gate in gates.outputs.values())
     return {**_measured(test, remove_closed(model, gates)), "partial": partial}

@@ -18,6 +18,8 @@ from clearhead.model import Batch, Transformer
 from clearhead.model.attention import Attention
 from clearhead.model.gates import Gates
 from clearhead.model.heads import AttentionHead
+from clearhead.training.config import TrainingConfig
+from clearhead.training.objective import objective
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,10 @@ class GateTraining:
 
     penalty: float = 0.1
     num_updates: int = 500
-    rate: float = 1e-4  # of the weights
+    rate: float = 1e-4  # of the weights, at the start; it falls linearly to 0
     gate_rate: float = 0.05  # of log α, which must move far in few updates
     label_smoothing: float = 0.1
+    r_drop: float = 0.0
     batch_tokens: int = 4096
     seed: int = 1
 
@@ -50,9 +53,12 @@ def learn_gates(model: Transformer, pairs: Sequence[TokenPair], training: GateTr
         ]
         optimiser = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.0)
         batches = _batches(tuned, pairs, training, random)
-        for _ in range(training.num_updates):
+        settings = TrainingConfig(label_smoothing=training.label_smoothing, r_drop=training.r_drop)
+        for number in range(training.num_updates):
+            optimiser.param_groups[0]["lr"] = training.rate * (1 - number / training.num_updates)
+            sampled = gates.sample(random)
             with torch.autocast(tuned.device.type, dtype=torch.bfloat16, enabled=tuned.device.type == "cuda"):
-                loss = tuned.loss(next(batches), training.label_smoothing, gates=gates.sample(random)).mean
+                loss = objective(tuned, next(batches), settings, gates=sampled).mean
             total = loss + training.penalty * gates.expected_open() / gates.num_gates
             optimiser.zero_grad()
             total.backward()  # type: ignore[no-untyped-call]

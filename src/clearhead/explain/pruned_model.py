@@ -168,8 +168,10 @@ def learn(
     rows = [measure(model, text, pairs)]
     progress(rows[0])
     smaller = model
+    smoothing, r_drop = config.training.label_smoothing, config.training.r_drop
     for settings in training:
-        smaller = remove_closed(*learn_gates(model, train_pairs, settings))
+        of_the_run = replace(settings, label_smoothing=smoothing, r_drop=r_drop)
+        smaller = remove_closed(*learn_gates(model, train_pairs, of_the_run))
         rows.append(replace(measure(smaller, text, pairs), penalty=settings.penalty))
         progress(rows[-1])
     report = PruningReport(tuple(rows), smaller.config.heads_kept)

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from clearhead.model import Batch, Loss, TrainableModel
+from clearhead.model.gates import NO_GATES, HeadGates
 from clearhead.training.config import TrainingConfig
 
 LossFunction = Callable[[TrainableModel, Tensor, Batch, TrainingConfig], Loss]
@@ -20,7 +21,12 @@ def loss_from_states(model: TrainableModel, states: Tensor, batch: Batch, config
 
 
 def objective(
-    model: TrainableModel, batch: Batch, config: TrainingConfig, loss_function: LossFunction = loss_from_states
+    model: TrainableModel,
+    batch: Batch,
+    config: TrainingConfig,
+    loss_function: LossFunction = loss_from_states,
+    *,
+    gates: HeadGates = NO_GATES,
 ) -> Loss:
     """Return the summed loss of a batch, and the number of tokens (or sentences).
 
@@ -28,7 +34,7 @@ def objective(
     """
     if config.r_drop:
         batch = batch.changed(lambda part: torch.cat((part, part)))
-    return loss_function(model, model.states(batch), batch, config)
+    return loss_function(model, model.states(batch, gates=gates), batch, config)
 
 
 def _r_drop(model: TrainableModel, states: Tensor, twice: Batch, config: TrainingConfig) -> Loss:
