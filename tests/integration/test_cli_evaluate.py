@@ -125,7 +125,10 @@ def test_alignments_are_scored_with_or_without_translations(folder: Path) -> Non
         (("empty", "--reference", "right"), "empty is empty. Give at least one sentence."),
         (("good", "--reference", "empty"), "empty is empty. Give at least one sentence."),
         (("latin", "--reference", "short"), "latin:2: not UTF-8: byte 0xe9 at byte 4. Convert the file to UTF-8."),
-        (("binary", "--reference", "short"), "binary:1: a NUL byte at byte 2. Is the file UTF-16?"),
+        (
+            ("binary", "--reference", "short"),
+            "binary:1: a NUL byte at byte 2. Give a text file in UTF-8: this one is binary or UTF-16.",
+        ),
         (("good", "--reference", "right", "--metric", "blue"), "'blue' is not a metric. Did you mean 'bleu'?"),
         (
             ("good", "--reference", "right", "--require", "chrff=3"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clearhead.explain import explain, explanation_page, open_model
-from clearhead.explain.explanation import check_heads
+from clearhead.explain.checks import explained_heads
 from clearhead.explain.options import ExplainOptions
 from clearhead.explain.single_stack import explain_text
 from clearhead.formats import save_checkpoint
@@ -27,6 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_checkpoint(writer.model, root / "writer" / "best")
     (root / "exported").mkdir()
     (root / "exported" / "model.bin").write_bytes(b"")
+    (root / "alias.npz").symlink_to(root / "run" / "best" / "model.safetensors")
     return root
 
 
@@ -42,7 +43,7 @@ def test_json_is_what_the_library_gives_for_the_translation_of_translate(folder:
     )
     with np.load(folder / "all.npz") as arrays:
         assert arrays["cross_weights"] == pytest.approx(explanation.stacks["cross"].weights, abs=1e-6)
-    assert check_heads(("all",), explanation.stacks)[-1] == "decoder.1.cross_attention.head.1"
+    assert explained_heads(("all",), explanation.model.config)[-1] == "decoder.1.cross_attention.head.1"
 
 
 def test_the_table_has_the_tokens_and_the_heads(folder: Path) -> None:
@@ -96,7 +97,10 @@ def test_two_sentences_are_compared(folder: Path) -> None:
         (("-m", "run", "--to", "de", "cat", "--hypothesis", "2"), "--hypothesis 2 needs a beam of at least 3."),
         (("-m", "run", "--to", "de", "cat", "--word", "cat"), "--word needs a second sentence."),
         (("-m", "run", "--to", "de", "cat", "--compare", "cat", "--npz", "x.npz"), "a comparison has no NPZ file."),
-        (("-m", "run", "--to", "de", "cat", "--sums", "encoder.9"), "'encoder.9' is not a head of this model."),
+        (
+            ("-m", "run", "--to", "de", "cat", "--sums", "encoder.9", "--json"),
+            "there is no head 'encoder.9' in this model.",
+        ),
         (
             ("-m", "run", "cat", "-o", "x.pdf"),
             "--output x.pdf is neither a page nor JSON. Use a name that ends in .html",
@@ -107,8 +111,13 @@ def test_two_sentences_are_compared(folder: Path) -> None:
             "name for the output (--output).\n",
         ),
         (
-            ("-m", "run", "--to", "de", "cat", "--npz", "run/best/model.safetensors"),
+            ("-m", "run", "--to", "de", "cat", "--npz", "alias.npz"),
             "belongs to the model or its run, and the output would overwrite it. Choose another name for the output (--npz)",
+        ),
+        (("-m", "run", "cat", "--npz", "x.txt"), "--npz x.txt is not an NPZ file. Use a name that ends in .npz."),
+        (
+            ("-m", "run", "cat", "--sums", "all"),
+            "--sums writes to a page or to JSON. Add --output page.html or --json.",
         ),
         (("-m", "run", "--to", "fr", "cat"), ">>fr<< is not a language of this vocabulary."),
         (("-m", "writer", "cat", "--target", "dog"), "a model of shape decoder does not translate."),

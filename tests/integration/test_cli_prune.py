@@ -39,6 +39,7 @@ def test_json_has_every_step(folder: Path) -> None:
     ("arguments", "message"),
     [
         ((), "say what to remove: give one of --keep SHARE, --remove HEAD, --penalty NUMBER or --sweep."),
+        (("--keep", "0.5", "--sweep"), "--keep and --sweep cannot be combined. Give one of them."),
         (("--keep", "0.5"), "the smaller model needs a folder, which must be new. Give it with --output FOLDER."),
         (
             ("--keep", "1.5", "-o", "new"),

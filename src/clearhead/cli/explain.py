@@ -8,7 +8,7 @@ import typer
 
 from clearhead.cli.model_option import ModelOption, translation_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, ConfigError, not_installed
+from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
 if TYPE_CHECKING:
     from clearhead.decoding.translator import Translator
@@ -56,8 +56,9 @@ class DetailOptions:
     sums: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="HEAD",
             help="With --json or --output: also write the queries, keys and values of this head, such as "
-            "decoder.2.cross_attention.head.5, counted from 0, or of all heads (all). Can be repeated."
+            "decoder.2.cross*.head.5, counted from 0 (* matches anything), or of all heads (all). Can be repeated.",
         ),
     ] = None
     npz: Annotated[Path | None, typer.Option(help="Write all arrays to this NPZ file, by name and in float32.")] = None
@@ -91,12 +92,17 @@ def explain(
 ) -> None:
     """Explain a translation: attention of every head, alternatives, what carried each word, and the search."""
     try:
-        from clearhead.explain import open_model
+        from clearhead.explain.checks import check_sentence, checked_config, explained_heads
 
         _check_files(details, comparison)
+        _check_options(sentence, details)
         chosen = translation_model(model, [text], sentence.source_language, sentence.language)
-        opened = open_model(chosen.path)
+        explained_heads(details.sums or (), checked_config(chosen.path, "an explanation"))
+        check_sentence(text)
         _check_outputs(details, chosen.path)
+        from clearhead.explain import open_model  # with torch: after the checks that need no model
+
+        opened = open_model(chosen.path)
         if comparison.compare is not None:
             _compare(opened, text, comparison, details, chosen.language)
         else:
@@ -115,9 +121,23 @@ def _check_files(details: DetailOptions, comparison: ComparisonOptions) -> None:
         raise ConfigError("a comparison has no NPZ file. Remove --npz or --compare.")
     if details.output is not None and details.output.suffix.lower() not in (".html", ".json"):
         raise ConfigError(
-            f"--output {details.output} is neither a page nor JSON. Use a name that ends in .html or .json."
+            f"--output {printable(str(details.output))} is neither a page nor JSON. Use a name that ends in .html or "
+            ".json."
         )
+    if details.npz is not None and details.npz.suffix.lower() != ".npz":
+        raise ConfigError(f"--npz {printable(str(details.npz))} is not an NPZ file. Use a name that ends in .npz.")
     _check_outputs(details)
+
+
+def _check_options(sentence: SentenceOptions, details: DetailOptions) -> None:
+    """Raise an error, before the model is loaded, if options have no effect or contradict."""
+    if details.sums and details.output is None and not details.as_json:
+        raise ConfigError("--sums writes to a page or to JSON. Add --output page.html or --json.")
+    if sentence.hypothesis >= sentence.beam:
+        raise ConfigError(
+            f"--hypothesis {sentence.hypothesis} needs a beam of at least {sentence.hypothesis + 1}. Use --beam "
+            f"{sentence.hypothesis + 1}."
+        )
 
 
 def _check_outputs(details: DetailOptions, model: "Path | ModelFolder | None" = None) -> None:
@@ -143,11 +163,6 @@ def _explain(
     from clearhead.explain.explanation_text import explanation_text
     from clearhead.files.writing import write_file
 
-    if sentence.hypothesis >= sentence.beam:
-        raise ConfigError(
-            f"--hypothesis {sentence.hypothesis} needs a beam of at least {sentence.hypothesis + 1}. Use --beam "
-            f"{sentence.hypothesis + 1}."
-        )
     search = SearchSettings(beam=sentence.beam, n_best=sentence.hypothesis + 1, length_penalty=sentence.length_penalty)
     options = ExplainOptions(
         alternatives=details.alternatives,

@@ -5,6 +5,10 @@ from typing import Annotated
 
 import typer
 
+from clearhead.errors import ConfigError, printable
+
+_STREAMS = ("-", "/dev/stdout")
+
 
 def film(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run whose config has pinned sentences.")],
@@ -25,6 +29,10 @@ def film(
     from clearhead.files.writing import write_file
     from clearhead.formats.model_files import run_files
 
+    if output is not None and str(output) not in _STREAMS and output.suffix.lower() != ".html":
+        raise ConfigError(
+            f"--output {printable(str(output))} is not a page. Use a name that ends in .html, or --json for the data."
+        )
     frames = read_film(run)
     if as_json:
         typer.echo(json.dumps(film_data(frames), ensure_ascii=False))

@@ -71,8 +71,9 @@ class TableOptions:
     sort: Annotated[
         HeadColumn,
         typer.Option(
-            help="Sort by this column, the largest value first (aer, alone and bleu: the smallest). A page has all "
-            "heads and can be sorted itself.",
+            metavar="COLUMN",
+            help="Sort by kind, confidence, offset, first, end, aer, importance, loss, alone or bleu, the largest value "
+            "first (aer, alone and bleu: the smallest). A page has all heads and can be sorted itself.",
         ),
     ] = HeadColumn.head
     top: Annotated[int | None, typer.Option(min=1, help="Show only the first heads of the table.")] = None
@@ -120,7 +121,7 @@ def heads(
 
         _check_output(output, files)
         chosen = translation_model(model, files, direction.source_language, direction.language)
-        check_test_set(files, has_source=checked_config(chosen.path).shape == "encoder-decoder")
+        check_test_set(files, has_source=checked_config(chosen.path, "heads").shape == "encoder-decoder")
         _check_output(output, files, chosen.path)
         report = _measure(chosen, files, measure, device)
     except ModuleNotFoundError as missing:

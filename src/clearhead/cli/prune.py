@@ -39,8 +39,7 @@ class RemovalOptions:
         list[str] | None,
         typer.Option(
             metavar="HEAD",
-            help="Remove this head: encoder.2.self_attention.head.5, counted from 0; * matches anything. "
-            "Can be repeated.",
+            help="Remove this head: encoder.2.*.head.5, counted from 0; * matches anything. Can be repeated.",
         ),
     ] = None
     sweep: Annotated[
@@ -107,6 +106,9 @@ def prune(
     _check_options(removal, result)
     folder = chosen_model(model, files or [])
     try:
+        from clearhead.explain.checks import check_pruning
+
+        check_pruning(folder, files or [], removal.remove or (), result.output)
         report = _run(folder, files or [], removal, measuring, result, device.value)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
@@ -118,8 +120,12 @@ def prune(
 def _check_options(removal: RemovalOptions, result: PrunedOutputOptions) -> None:
     """Raise ConfigError before anything is loaded if the options contradict each other."""
     choices = [removal.keep is not None, bool(removal.remove), bool(removal.penalty), removal.sweep]
-    if sum(choices) != 1:
+    if not any(choices):
         raise ConfigError("say what to remove: give one of --keep SHARE, --remove HEAD, --penalty NUMBER or --sweep.")
+    if sum(choices) > 1:
+        names = ("--keep", "--remove", "--penalty", "--sweep")
+        both = " and ".join(name for name, is_chosen in zip(names, choices, strict=True) if is_chosen)
+        raise ConfigError(f"{both} cannot be combined. Give one of them.")
     if removal.penalty:
         if result.fine_tune is not None:
             raise ConfigError("--penalty trains the model already. Give --updates instead of --fine-tune.")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clearhead.decoding.translator import Translator
     from clearhead.explain import LoadedModel
     from clearhead.explain.intervention import Intervention
+    from clearhead.model.config import ModelConfig
 
 _EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
 _LONGEST_NAME = 255  # characters: a longer text is not the name of a file
@@ -30,8 +31,8 @@ class ChangeOptions:
         list[str] | None,
         typer.Option(
             metavar="HEAD",
-            help="Remove this head, such as encoder.2.self_attention.head.5, counted from 0; * matches anything. Can "
-            "be repeated, and takes a list with commas.",
+            help="Remove this head, such as encoder.2.*.head.5, counted from 0; * matches anything. Can be repeated, "
+            "and takes a list with commas.",
         ),
     ] = None
     uniform: Annotated[
@@ -125,12 +126,15 @@ def what_if(
             "checkpoint with --engine torch."
         )
     try:
-        from clearhead.explain import open_model
+        from clearhead.explain.checks import checked_config
 
         question = change.intervention()
         chosen = translation_model(model, texts, text.source_language, text.language)
+        is_test_set = _check(texts, question, checked_config(chosen.path, None if question.is_swap else "what-if"))
+        from clearhead.explain import open_model  # with torch: after the checks that need no model
+
         opened = open_model(chosen.path, device=device.value, precision="float32")
-        answer = _compare_test_set if _is_test_set(texts, opened) else _compare_sentence
+        answer = _compare_test_set if is_test_set else _compare_sentence
         answer(opened, texts, question, replace(text, language=chosen.language), as_json)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
@@ -156,9 +160,27 @@ def _swapped_words(values: Sequence[str] | None) -> dict[str, str]:
     return words
 
 
-def _is_test_set(texts: Sequence[str], opened: "Translator | LoadedModel") -> bool:
+def _check(texts: Sequence[str], question: "Intervention", config: "ModelConfig") -> bool:
+    """Check what needs no model; return whether the texts are files of a test set rather than a sentence."""
+    from clearhead.explain.checks import check_sentence, check_test_set
+    from clearhead.explain.intervention import refuse_changes_of_a_sentence, swap_words
+
+    has_source = config.shape == "encoder-decoder"
+    is_test_set = _is_test_set(texts, has_source=has_source)
+    question.check(config)
+    if is_test_set:
+        refuse_changes_of_a_sentence(question)
+        check_test_set(texts, has_source=has_source)
+    else:
+        check_sentence(texts[0])
+        if config.shape != "decoder":
+            swap_words(texts[0], question.swap)
+    return is_test_set
+
+
+def _is_test_set(texts: Sequence[str], *, has_source: bool) -> bool:
     """Return whether the arguments are files rather than a sentence."""
-    files, has_source = [_is_file(name) for name in texts], opened.model.can_translate
+    files = [_is_file(name) for name in texts]
     if len(texts) == 1:
         if files[0] and has_source:
             raise ConfigError(

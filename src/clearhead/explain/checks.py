@@ -3,18 +3,28 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from clearhead.errors import ConfigError, printable
+from clearhead.errors import CheckpointError, ConfigError, DataError, printable
 from clearhead.files.input import STANDARD_INPUT, input_lines
 from clearhead.formats.model_folder import ModelFolder, find_model, load_config
 from clearhead.model.config import ModelConfig
+from clearhead.model.heads import find_heads
 
 _EXPORTED = "model.bin"  # the weights of CTranslate2
 
 
-def checked_config(path: str | Path | ModelFolder) -> ModelConfig:
-    """Return the config of a model that can be opened, or raise an error."""
+def checked_config(path: str | Path | ModelFolder, what: str | None = None) -> ModelConfig:
+    """Return the config of a model that can be opened, or raise an error.
+
+    `what` needs the heads of a Transformer, such as `an explanation`; None if any model will do.
+    """
     refuse_exported(path)
-    return load_config(find_model(path))
+    config = load_config(find_model(path))
+    if what is not None and config.architecture != "transformer":
+        raise ConfigError(
+            f"{what} needs the heads and layers of a Transformer, but this model is {config.architecture}.",
+            options=("model",),
+        )
+    return config
 
 
 def refuse_exported(path: str | Path | ModelFolder) -> None:
@@ -25,6 +35,59 @@ def refuse_exported(path: str | Path | ModelFolder) -> None:
             "Open the run or the checkpoint that it was exported from.",
             options=("model",),
         )
+
+
+def explained_heads(names: Sequence[str], config: ModelConfig) -> tuple[str, ...]:
+    """Return the names of heads whose sums are shown, as in a trace; `*` matches anything, and `all` is every head.
+
+    The heads of a pruned model have their numbers from before pruning.
+    """
+    complete = config.model_copy(update={"heads_kept": {}})
+    chosen: dict[str, None] = {}
+    for name in names:
+        heads = find_heads(["*" if name == "all" else name], complete, option="sums")
+        kept = [head for head in heads if head.number in config.heads_kept.get(head.where, (head.number,))]
+        if not kept:
+            raise ConfigError(
+                f"'{printable(name)}' was removed from this model, so that it has no sums. Name a head that is left.",
+                options=("sums",),
+            )
+        chosen |= dict.fromkeys(str(head) for head in kept)
+    return tuple(chosen)
+
+
+def check_pruning(path: str | Path, files: Sequence[str], heads: Sequence[str], output: Path | None) -> None:
+    """Raise an error for a model, files, heads or an output folder with which pruning would fail."""
+    config = checked_config(path, "pruning")
+    check_prunable(config)
+    find_heads(heads, config, option="remove")
+    if len(files) not in (0, 2):
+        raise ConfigError(f"give two files, sentences and their translations, or none; not {len(files)}.")
+    check_files(files)
+    if output is not None:
+        check_new_folder(output)
+
+
+def check_prunable(config: ModelConfig) -> None:
+    """Raise ConfigError for a model that does not translate."""
+    if config.shape != "encoder-decoder":
+        raise ConfigError(f"only translation models can be pruned here, and this one has the shape {config.shape}.")
+
+
+def check_new_folder(target: Path) -> None:
+    """Raise CheckpointError if a folder exists already, or its parent does not."""
+    if target.exists() or target.is_symlink():
+        raise CheckpointError(f"{printable(str(target))} exists already. Choose a new folder.", options=("output",))
+    if not target.absolute().parent.is_dir():
+        raise CheckpointError(
+            f"the folder of {printable(str(target))} does not exist. Create it first.", options=("output",)
+        )
+
+
+def check_sentence(text: str) -> None:
+    """Raise DataError for an empty text."""
+    if not text.strip():
+        raise DataError("the text is empty. Give a sentence.")
 
 
 def check_test_set(files: Sequence[str], *, has_source: bool) -> None:
@@ -40,6 +103,11 @@ def check_test_set(files: Sequence[str], *, has_source: bool) -> None:
         raise ConfigError(
             f"this model translates: give two files, the sentences and their translations, not {len(files)}."
         )
+    check_files(files)
+
+
+def check_files(files: Sequence[str]) -> None:
+    """Raise an error if a file does not exist or does not start with text; pipes are not read."""
     for name in files:
         if name != STANDARD_INPUT and not Path(name).is_fifo():
             next(input_lines(name), None)

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Literal
 
 from clearhead.decoding.search.hypothesis import Hypothesis
-from clearhead.errors import ConfigError, did_you_mean, printable
 from clearhead.explain.contributions import Disagreement, Method, disagreement
 from clearhead.explain.head_kind import HeadStatistics, sentence_statistics
 from clearhead.explain.lens import LensLayer, RankedToken
@@ -152,28 +151,3 @@ class Explanation:
     def removed_heads(self) -> tuple[str, ...]:
         """The names of the heads that a pruned model has lost, with their numbers from before pruning."""
         return tuple(stack.head_name(*head) for stack in self.stacks.values() for head in sorted(stack.removed))
-
-
-def check_heads(names: tuple[str, ...], stacks: Mapping[StackName, AttentionStack]) -> tuple[str, ...]:
-    """Return the names of heads, all of them for `all`; raise ConfigError for a head that does not exist."""
-    heads = [stack.head_name(*head) for stack in stacks.values() for head in stack.kept]
-    removed = {stack.head_name(*head) for stack in stacks.values() for head in stack.removed}
-    if names == ("all",):
-        return tuple(heads)
-    for name in names:
-        if name in removed:
-            raise ConfigError(
-                f"'{name}' was removed from this model, so that it has no sums. Name a head that is left.",
-                options=("sums",),
-            )
-        if name not in heads:
-            ranges = "; ".join(
-                f"{stack.head_name(0, 0)} to {stack.head_name(stack.num_layers - 1, stack.num_heads - 1)}"
-                for stack in stacks.values()
-            )
-            raise ConfigError(
-                f"'{printable(name[:80])}' is not a head of this model.{did_you_mean(name, heads)} "
-                f"Its heads are, counted from 0: {ranges}.",
-                options=("sums",),
-            )
-    return names

@@ -1,21 +1,23 @@
-"""The changes of a what-if question: heads that are removed or made uniform, patched states, and swapped words."""
+"""The changes of a what-if question: heads that are removed or made uniform, patched states, and swapped words.
+
+Only functions that change a model import torch, so that a question can be checked before a model is loaded.
+"""
 
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from clearhead.errors import ConfigError, DataError, did_you_mean, printable
 from clearhead.explain.token_row import PUNCTUATION, TokenRow, is_unspaced, plain_word
-from clearhead.model import ModelConfig, SequenceModel
-from clearhead.model.gates import NO_GATES, Gates, HeadGates, closed_gates
+from clearhead.model.config import ModelConfig
 from clearhead.model.heads import find_heads
-from clearhead.model.modes import evaluation_mode
-from clearhead.model.patch import StatePatch, read_states
-from clearhead.model.transformer import require_transformer
+
+if TYPE_CHECKING:
+    from clearhead.model import SequenceModel
+    from clearhead.model.gates import Gates, HeadGates
+    from clearhead.model.patch import StatePatch
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,29 @@ class Intervention:
                 "swap.",
                 options=("without", "uniform", "patch", "swap"),
             )
+        for word, other in self.swap.items():
+            if word == other:
+                raise ConfigError(
+                    f"'{printable(word[:40])}' would be swapped for itself, which changes nothing. Give another word.",
+                    options=("swap",),
+                )
 
-    def gates(self, model: SequenceModel) -> HeadGates:
+    @property
+    def is_swap(self) -> bool:
+        """Whether only words are swapped, so that the model itself is unchanged."""
+        return not (self.without or self.uniform or self.patch)
+
+    def check(self, config: ModelConfig) -> None:
+        """Raise an error for heads and layers that a model with this config does not have."""
+        find_heads(self.without, config, option="without")
+        find_heads(self.uniform, config, option="uniform")
+        if self.patch is not None and config.shape == "encoder-decoder":
+            _layer_number(self.patch.layer, config)
+
+    def gates(self, model: "SequenceModel") -> "HeadGates":
         """Return the gates of the named heads; none if no heads are named."""
+        from clearhead.model.gates import NO_GATES
+
         if not (self.without or self.uniform):
             return NO_GATES
         return gates_of_heads(model, without=self.without, uniform=self.uniform)
@@ -96,15 +118,33 @@ def _shown_heads(name: str, config: ModelConfig) -> str:
     return name if [str(head) for head in heads] == [name] else f"{name} ({len(heads)} heads)"
 
 
-def gates_of_heads(model: SequenceModel, *, without: Sequence[str] = (), uniform: Sequence[str] = ()) -> Gates:
+def gates_of_heads(model: "SequenceModel", *, without: Sequence[str] = (), uniform: Sequence[str] = ()) -> "Gates":
     """Return gates for heads by name (`encoder.2.self_attention.head.5`, `*` matches anything).
 
     Those in `without` are removed; the attention of those in `uniform` is the same for all visible keys.
     """
+    from clearhead.model.gates import closed_gates
+
     if not without and not uniform:
         raise ConfigError("no heads were named. Name a head to remove, or one to make uniform.")
     removed, flattened = (find_heads(names, model.config) for names in (without, uniform))
     return closed_gates(model.config, model.device, without=removed, uniform=flattened)
+
+
+def refuse_changes_of_a_sentence(intervention: Intervention) -> None:
+    """Raise ConfigError for changes that cannot be scored on a test set."""
+    if intervention.swap:
+        raise ConfigError(
+            "a test set cannot be scored with swapped words, because its references translate the words that were "
+            "replaced. Change heads, or give one sentence.",
+            options=("swap",),
+        )
+    if intervention.patch:
+        raise ConfigError(
+            "a patch cannot be scored on a test set, because its states belong to the tokens of one sentence. Change "
+            "heads, or give one sentence.",
+            options=("patch",),
+        )
 
 
 # Swapped words
@@ -156,11 +196,17 @@ def _is_letter(character: str) -> bool:
 # Patched states
 
 
-def state_patch(model: SequenceModel, patch: Patch, own: TokenRow, other: TokenRow) -> StatePatch:
+def state_patch(model: "SequenceModel", patch: Patch, own: TokenRow, other: TokenRow) -> "StatePatch":
     """Return a patch of the states of a sentence with those of another; both rows end with the end token.
 
     The states of the other sentence are those of the given, unchanged model.
     """
+    import torch
+
+    from clearhead.model.modes import evaluation_mode
+    from clearhead.model.patch import StatePatch, read_states
+    from clearhead.model.transformer import require_transformer
+
     model = require_transformer(model, "a patch")
     layer = _layer_number(patch.layer, model.config)
     pairs = _position_pairs(patch, own, other)

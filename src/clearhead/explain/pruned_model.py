@@ -11,6 +11,7 @@ from clearhead.data.config import CorpusConfig
 from clearhead.data.corpora import read_texts as read_corpora
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError, DataError, printable
+from clearhead.explain.checks import check_new_folder, check_prunable, checked_config
 from clearhead.explain.gate_training import GateTraining, learn_gates, remove_closed
 from clearhead.explain.head_selection import read_texts
 from clearhead.explain.pruning import (
@@ -44,7 +45,6 @@ from clearhead.training.outcome import Outcome
 from clearhead.training.run import CONFIG, RunFolder
 
 REPORT = "pruning.json"
-_EXPORTED = "model.bin"  # of CTranslate2
 
 
 @dataclass(frozen=True)
@@ -73,25 +73,16 @@ def open_for_pruning(
     path: str | Path, files: Sequence[str], request: PruneRequest, device: str = "auto"
 ) -> OpenedModel:
     """Load a translation model and its text: two files, or without files the validation text of its run."""
-    if (Path(path) / _EXPORTED).is_file():
-        raise ConfigError(
-            f"{printable(str(path))} is a model converted for CTranslate2, from which no heads can be removed. "
-            "Give the run or the checkpoint that it was converted from.",
-            options=("model",),
-        )
+    check_prunable(checked_config(path, "pruning"))
     folder = find_model(path)
     vocabularies = load_vocabularies(folder)
-    model = require_transformer(load_model(folder, choose_device(device)).eval(), "pruning")
-    if not model.can_translate:
-        raise ConfigError(
-            f"only translation models can be pruned here, and this one has the shape {model.config.shape}."
-        )
     texts = (read_texts(*files) if len(files) == 2 else _validation_text(folder, files))[: request.num_lines]
     if not texts:
         raise DataError("there are no sentences to measure the model on. Give files with at least one line.")
     if folder.language is not None and folder.language in vocabularies.source.tags:
         tag = language_tag(folder.language)
         texts = [(source if split_tag(source)[0] else f"{tag} {source}", target) for source, target in texts]
+    model = require_transformer(load_model(folder, choose_device(device)).eval(), "pruning")
     return OpenedModel(folder, model.float(), PruningText(vocabularies, texts, request.search), model.dtype)
 
 
@@ -102,8 +93,8 @@ def _validation_text(folder: ModelFolder, files: Sequence[str]) -> list[tuple[st
     valid = None if config is None else config.data.valid
     if config is None or valid is None:
         raise ConfigError(
-            f"{printable(str(folder.folder))} has no validation text of its own. Give two files: sentences, one per "
-            "line, and their translations."
+            f"{printable(str(folder.vocabularies))} has no config.yaml that names a validation text, so there are no "
+            "sentences to measure the model on. Give two files: sentences, one per line, and their translations."
         )
     corpus = CorpusConfig.model_validate({"split": "valid", **valid.model_dump(exclude_none=True)})
     data = config.data.model_copy(update={"deduplicate": False, "max_pairs": config.validation.max_sentences})
@@ -123,7 +114,7 @@ def prune(
 ) -> PruningReport:
     """Remove heads from a model, write the smaller model to a new folder, and return its measurements."""
     target = Path(output)
-    _check_output(target)
+    check_new_folder(target)
     rows: list[PruningRow] = []
     smaller = opened.model
     for smaller, row in _steps(opened, request):  # noqa: B007  # the last model is written
@@ -159,7 +150,7 @@ def learn(
 ) -> PruningReport:
     """Learn which heads are needed, once for every training, on the text of the run; write the last model."""
     if output is not None:
-        _check_output(Path(output))
+        check_new_folder(Path(output))
     config = check_fine_tuning(opened.folder)
     model, text = opened.model, opened.text
     train_texts = list(read_corpora(config.data.train, config.data))
@@ -178,15 +169,6 @@ def learn(
     if output is not None:
         write_pruned(smaller.to(opened.dtype), Path(output), opened.folder, report)
     return report
-
-
-def _check_output(target: Path) -> None:
-    if target.exists() or target.is_symlink():
-        raise CheckpointError(f"{printable(str(target))} exists already. Choose a new folder.", options=("output",))
-    if not target.absolute().parent.is_dir():
-        raise CheckpointError(
-            f"the folder of {printable(str(target))} does not exist. Create it first.", options=("output",)
-        )
 
 
 def write_pruned(model: Transformer, target: Path, origin: ModelFolder, report: PruningReport) -> None:

@@ -12,6 +12,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError, printable
+from clearhead.explain.checks import explained_heads
 from clearhead.explain.continuation import continued, encoded_source, forced_tokens
 from clearhead.explain.contributions import Method, attention_norms, gradients, leave_out
 from clearhead.explain.explanation import (
@@ -21,7 +22,6 @@ from clearhead.explain.explanation import (
     Explanation,
     LeftOutWord,
     TranslationChoice,
-    check_heads,
 )
 from clearhead.explain.lens import ranked
 from clearhead.explain.opening import LoadedModel, double_copy, explained_model, model_name
@@ -94,7 +94,7 @@ class _TranslationExplainer:
         source = (*part.ids, translator.model.config.eos)
         double = double_copy(translator.model)
         traced = replace(trace_pass(double, source, target.ids), hidden=without(part.constraints.hidden, target.ids))
-        sums = check_heads(self.options.sums, traced.stacks)
+        sums = explained_heads(self.options.sums, translator.model.config)
         source_row = TokenRow.of(vocabularies.source, source, part.source)
         target_row = TokenRow.of(vocabularies.target, target.ids, target.text)
         outputs = explained_outputs(double, traced, target.ids, target_row.pieces, self.options.alternatives)

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from clearhead.explain.checks import explained_heads
 from clearhead.explain.contributions import (
     Method,
     attention_norms,
@@ -10,7 +11,7 @@ from clearhead.explain.contributions import (
     leave_out_of_classes,
     leave_out_of_text,
 )
-from clearhead.explain.explanation import Contributions, Explanation, check_heads
+from clearhead.explain.explanation import Contributions, Explanation
 from clearhead.explain.lens import ranked
 from clearhead.explain.opening import LoadedModel, double_copy, explained_model
 from clearhead.explain.options import ExplainOptions, check_text
@@ -62,7 +63,7 @@ def explain_text(loaded: LoadedModel, text: str, options: ExplainOptions) -> Exp
         search=None,
         continuations=(),
         pieces=dict(zip(shown, tokeniser.pieces(shown), strict=True)),
-        sums=check_heads(options.sums, traced.stacks),
+        sums=explained_heads(options.sums, loaded.model.config),
     )
 
 
@@ -103,5 +104,5 @@ def explain_classes(loaded: LoadedModel, text: str, options: ExplainOptions) -> 
         search=None,
         continuations=(),
         pieces=names,
-        sums=check_heads(options.sums, traced.stacks),
+        sums=explained_heads(options.sums, loaded.model.config),
     )

@@ -16,7 +16,7 @@ from clearhead.evaluation.multiple_tests import randomised_sums
 from clearhead.evaluation.significance import Resampling, compare
 from clearhead.evaluation.tables import ScoreTable
 from clearhead.explain.head_measurement import tagged
-from clearhead.explain.intervention import Intervention, gates_of_heads
+from clearhead.explain.intervention import Intervention, gates_of_heads, refuse_changes_of_a_sentence
 from clearhead.explain.opening import LoadedModel
 from clearhead.model.gated import GatedModel
 from clearhead.model.gates import Gates
@@ -99,11 +99,7 @@ def what_if_on_corpus(
     """
     if not texts:
         raise DataError("there are no sentences. Give at least one.")
-    if intervention.swap or intervention.patch:
-        raise ConfigError(
-            "a swapped word or a patch belongs to one sentence, not to a test set. Change heads instead.",
-            options=("without", "uniform"),
-        )
+    refuse_changes_of_a_sentence(intervention)
     if model.model.can_classify:
         raise ConfigError("a classifier has no translations to score. Give a single text.")
     gates = gates_of_heads(model.model, without=intervention.without, uniform=intervention.uniform)

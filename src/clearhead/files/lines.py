@@ -178,7 +178,7 @@ def _decoded(raw: bytes, notes: Notes) -> list[str] | None:
 def _one_line(raw: bytes, name: str, number: int, notes: Notes) -> str | Fault:
     if b"\0" in raw:
         column = raw.index(b"\0") + 1
-        detail = f"a NUL byte at byte {column}. Is the file UTF-16? Convert it to UTF-8."
+        detail = f"a NUL byte at byte {column}. Give a text file in UTF-8: this one is binary or UTF-16."
         return Fault(name, number, "NUL byte", detail)
     try:
         text = raw.decode()

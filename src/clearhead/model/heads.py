@@ -60,14 +60,18 @@ def every_head(config: ModelConfig) -> list[AttentionHead]:
     ]
 
 
-def find_heads(names: Sequence[str], config: ModelConfig) -> list[AttentionHead]:
-    """Return the heads with these names; `*` in a name matches anything: `decoder.*.cross_attention.head.0`."""
+def find_heads(names: Sequence[str], config: ModelConfig, *, option: str | None = None) -> list[AttentionHead]:
+    """Return the heads with these names; `*` in a name matches anything: `decoder.*.cross_attention.head.0`.
+
+    `option` is the parameter that names them, for the message about a head that does not exist.
+    """
     heads = every_head(config)
     matches: dict[AttentionHead, None] = {}
     for name in names:
         chosen = [head for head in heads if fnmatchcase(str(head), name)]
         if not chosen:
-            raise ConfigError(_no_such_head(name, heads, config))
+            options = () if option is None else (option,)
+            raise ConfigError(_no_such_head(name[:80], heads, config), options=options)
         matches |= dict.fromkeys(chosen)
     return list(matches)
 

@@ -41,12 +41,24 @@ def test_no_file_of_the_run_is_overwritten(tmp_path: Path) -> None:
     place = write_film(tmp_path / "run")
     frame = place / "film" / "step-00000020.npz"
     before = frame.read_bytes()
-    done = run("film", str(place), "-o", str(frame))
+    page = tmp_path / "page.html"
+    page.symlink_to(frame)
+    done = run("film", str(place), "-o", str(page))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"clearhead: {frame} belongs to the model or its run, and the output would overwrite")
+    assert done.stderr.startswith(
+        f"clearhead: {page} is the same file as {frame}, which belongs to the model or its run, and the output would overwrite"
+    )
     assert frame.read_bytes() == before
     for _ in range(2):  # a page of an earlier call is replaced
         assert run("film", str(place)).returncode == 0
+
+
+def test_the_output_is_a_page(tmp_path: Path) -> None:
+    place = write_film(tmp_path / "run")
+    done = run("film", str(place), "-o", "film.txt", cwd=tmp_path)
+    message = "--output film.txt is not a page. Use a name that ends in .html, or --json for the data."
+    assert (done.returncode, done.stderr) == (2, f"clearhead: {message}\n")
+    assert not (tmp_path / "film.txt").exists()
 
 
 def test_torch_is_not_loaded(tmp_path: Path) -> None:

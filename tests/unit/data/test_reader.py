@@ -77,7 +77,7 @@ def test_files_of_different_lengths_are_always_refused(
 
 BAD = [
     (b"one\ntw\xe9\nthree\n", "{}:2: not UTF-8: byte 0xe9 at byte 3. Convert the file to UTF-8."),
-    (b"one\nt\x00o\nthree\n", "{}:2: a NUL byte at byte 2. Is the file UTF-16? Convert it to UTF-8."),
+    (b"one\nt\x00o\nthree\n", "{}:2: a NUL byte at byte 2. Give a text file in UTF-8: this one is binary or UTF-16."),
 ]
 
 

@@ -6,13 +6,48 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.errors import ClearheadError
-from clearhead.explain.checks import check_test_set
+from clearhead.errors import ClearheadError, ConfigError
+from clearhead.explain.checks import check_test_set, explained_heads
+from clearhead.model.config import ModelConfig
 
 
 def test_checks_do_not_import_torch() -> None:
     code = "import sys, clearhead.explain.checks; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("explain", "cat", "--sums", "encoder.9", "--json"),
+        ("what-if", "cat", "--without", "encoder.9"),
+        ("what-if", "", "--without", "encoder.*"),
+        ("heads", "nowhere", "nowhere2"),
+        ("prune", "-m", "tatoeba", "--remove", "encoder.9", "-o", "new"),
+    ],
+)
+def test_cheap_errors_are_reported_before_torch_is_imported(arguments: tuple[str, ...]) -> None:
+    code = (
+        "import sys, clearhead.cli.main as m\n"
+        f"sys.argv = ['clearhead', *{arguments!r}]\n"
+        "try:\n    m.main()\nexcept SystemExit as end:\n    assert end.code == 2, end.code\n"
+        "sys.exit('torch was loaded' if 'torch' in sys.modules else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_patterns_name_the_heads_of_a_pruned_model_by_their_old_numbers() -> None:
+    config = ModelConfig(source_vocabulary=7, d_model=6, num_heads=3, encoder_blocks=1, decoder_blocks=1)
+    pruned = config.model_copy(update={"heads_kept": {"encoder.0.self_attention": (0, 2)}})
+    heads = tuple(f"encoder.0.self_attention.head.{number}" for number in range(3))
+    assert explained_heads(["encoder.*"], config) == heads
+    assert explained_heads(["encoder.*"], pruned) == (heads[0], heads[2])
+    assert explained_heads(["all"], pruned)[:2] == (heads[0], heads[2])
+    with pytest.raises(ConfigError, match="was removed from this model"):
+        explained_heads([heads[1]], pruned)
+    with pytest.raises(ConfigError, match="there is no head 'encoder.1.*' in this model"):
+        explained_heads(["encoder.1.*"], config)
 
 
 def test_the_number_of_files_and_their_existence(tmp_path: Path) -> None:

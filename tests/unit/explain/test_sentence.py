@@ -186,7 +186,7 @@ def test_what_cannot_be_explained_is_said_in_one_sentence(german: Translator, la
         explain(german, "cat", language="de", options=ExplainOptions(prefix=" "))
     with pytest.raises(DataError, match="the target is empty"):
         explain(german, "cat", target="", language="de")
-    with pytest.raises(ConfigError, match=r"'encoder\.0\.self_attention\.head\.7' is not a head of this model"):
+    with pytest.raises(ConfigError, match=r"there is no head 'encoder\.0\.self_attention\.head\.7' in this model"):
         explain(german, "cat", language="de", options=ExplainOptions(sums=("encoder.0.self_attention.head.7",)))
     with pytest.raises(ConfigError, match="alternatives = 0, but it must be at least 1"):
         ExplainOptions(alternatives=0)

@@ -91,7 +91,7 @@ def test_language_tags_are_part_of_the_source(german: Translator) -> None:
 
 
 def test_what_belongs_to_one_sentence_is_refused(classifier: LoadedModel) -> None:
-    with pytest.raises(ConfigError, match="a swapped word or a patch belongs to one sentence, not to a test set"):
+    with pytest.raises(ConfigError, match="its references translate the words"):
         what_if_on_corpus(translator_of(), [("a", "b")], Intervention(swap={"a": "b"}))
     with pytest.raises(ConfigError, match="a classifier has no translations to score"):
         what_if_on_corpus(classifier, [("a", "b")], Intervention(without="*"))

@@ -25,7 +25,7 @@ def test_a_fault_takes_the_place_of_its_line() -> None:
     assert lines == [
         "one",
         Fault("pipe", 2, "invalid UTF-8", "not UTF-8: byte 0xff at byte 2. Convert the file to UTF-8."),
-        Fault("pipe", 3, "NUL byte", "a NUL byte at byte 2. Is the file UTF-16? Convert it to UTF-8."),
+        Fault("pipe", 3, "NUL byte", "a NUL byte at byte 2. Give a text file in UTF-8: this one is binary or UTF-16."),
         "last",
     ]
     assert str(lines[1]) == "pipe:2: not UTF-8: byte 0xff at byte 2. Convert the file to UTF-8."
