@@ -72,8 +72,8 @@ class TableOptions:
         HeadColumn,
         typer.Option(
             metavar="COLUMN",
-            help="Sort by kind, confidence, offset, first, end, aer, importance, loss, alone or bleu, the largest value "
-            "first (aer, alone and bleu: the smallest). A page has all heads and can be sorted itself.",
+            help="Sort by kind, confidence, offset, first, end, aer, importance, loss, alone or bleu, the largest "
+            "value first (aer, alone and bleu: the smallest). A page has all heads and can be sorted itself.",
         ),
     ] = HeadColumn.head
     top: Annotated[int | None, typer.Option(min=1, help="Show only the first heads of the table.")] = None
