@@ -46,13 +46,13 @@ def explained_heads(names: Sequence[str], config: ModelConfig) -> tuple[str, ...
     chosen: dict[str, None] = {}
     for name in names:
         heads = find_heads(["*" if name == "all" else name], complete, option="sums")
-        kept = [head for head in heads if head.number in config.heads_kept.get(head.where, (head.number,))]
-        if not kept:
+        remaining = [head for head in heads if head.number in config.heads_kept.get(head.where, (head.number,))]
+        if not remaining:
             raise ConfigError(
                 f"'{printable(name)}' was removed from this model, so that it has no sums. Name a head that is left.",
                 options=("sums",),
             )
-        chosen |= dict.fromkeys(str(head) for head in kept)
+        chosen |= dict.fromkeys(str(head) for head in remaining)
     return tuple(chosen)
 
 

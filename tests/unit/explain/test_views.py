@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from clearhead.decoding.translator import Translator
-from clearhead.explain import Explanation, LoadedModel, explain
+from clearhead.explain import LoadedModel, explain
+from clearhead.explain.explanation import Explanation
 from clearhead.explain.head_kind import HeadStatistics, kind_of_head, sentence_statistics
 from clearhead.explain.lens import LensLayer, RankedToken, decided_at, lens_logits
 from clearhead.explain.opening import double_copy
