@@ -12,6 +12,7 @@ from clearhead.cli.evaluate import evaluate
 from clearhead.cli.experiment import experiment
 from clearhead.cli.explain import explain
 from clearhead.cli.film import film
+from clearhead.cli.generate import generate
 from clearhead.cli.heads import heads
 from clearhead.cli.main import app
 from clearhead.cli.models import models
@@ -30,6 +31,7 @@ VERBS = (
     experiment,
     explain,
     film,
+    generate,
     heads,
     models,
     plot,

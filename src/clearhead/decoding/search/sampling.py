@@ -26,11 +26,23 @@ def sample(
     numbers: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """Draw `n_best` translations of each sentence, best first; `numbers` select each sentence's random numbers."""
+    hidden = hidden_logits(constraints or (), model.config.target_size, source.device)
+    return sample_with(Stepper(model, source, hidden), source, limits, settings, constraints, numbers)
+
+
+def sample_with(
+    stepper: Stepper,
+    source: Tensor,
+    limits: Sequence[int],
+    settings: SearchSettings,
+    constraints: Sequence[Constraints] | None = None,
+    numbers: Sequence[int] | None = None,
+) -> list[list[Hypothesis]]:
+    """Draw as `sample` does, with a stepper that has already read the source."""
     constraints = [Constraints()] * len(source) if constraints is None else constraints
-    config, rows = model.config, list(range(len(source)))
+    config, rows = stepper.model.config, list(range(len(source)))
     rules = rules_of(settings, constraints, config)
     draws = uniform_draws(settings, rows if numbers is None else numbers, max(limits)).to(source.device)  # (B, N, L)
-    stepper = Stepper(model, source, hidden_logits(constraints, config.target_size, source.device))
     tokens = source.new_empty(len(source), 1, 0)
     chosen_log_probs = []
     is_going = torch.ones(len(source), settings.n_best, dtype=torch.bool, device=source.device)

@@ -1,0 +1,173 @@
+"""Continue texts with a language model: greedy search, beam search or sampling, after a prompt."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from clearhead.decoding.engines.engine import DeviceName, Precision
+from clearhead.decoding.engines.torch_engine import load_model
+from clearhead.decoding.search.beam import search_with
+from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.sampling import sample_with
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.search.text_stepper import TextStepper
+from clearhead.errors import ConfigError, DataError
+from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
+from clearhead.model import SequenceModel
+from clearhead.model.modes import evaluation_mode
+from clearhead.text.tokeniser import Vocabularies
+
+OnFault = Literal["refuse", "skip"]
+OnText = Callable[[str], None]  # receives the continuation so far
+WINDOW = 256  # prompts in memory at a time
+_MAX_ROWS = 64  # prompts in a batch
+
+
+@dataclass(frozen=True)
+class WrittenText:
+    """One continuation of a prompt: its text, with the space at its start if there is one, and its tokens."""
+
+    text: str
+    hypothesis: Hypothesis
+
+
+@dataclass(frozen=True)
+class GeneratedText:
+    """The continuations of one prompt, best first."""
+
+    number: int  # of the line, from 1
+    prompt: str
+    prompt_ids: tuple[int, ...]
+    continuations: tuple[WrittenText, ...]
+
+    def text_of(self, rank: int) -> str:
+        """Return the prompt with a continuation."""
+        return self.prompt.rstrip() + self.continuations[rank].text
+
+
+@dataclass(frozen=True, eq=False)
+class TextGenerator:
+    """A language model with its vocabulary.
+
+    A prompt that is empty or too long raises DataError (`on_fault="refuse"`) or is not continued (`"skip"`).
+    """
+
+    model: SequenceModel
+    vocabularies: Vocabularies
+    on_fault: OnFault = "refuse"
+
+    def generate(
+        self,
+        prompts: Iterable[str],
+        settings: SearchSettings = SearchSettings(),
+        *,
+        window: int = WINDOW,
+        on_text: OnText | None = None,
+        first: int = 1,
+    ) -> Iterator[GeneratedText | None]:
+        """Yield the continuations of every prompt, in order; None for a prompt that is skipped.
+
+        `settings.max_length` is the most tokens of a continuation, with the end token. `on_text` receives the text of
+        the continuation as it grows: continue one prompt at a time (`window=1`), without a beam. `first` is the line
+        number of the first prompt, which also selects its random numbers.
+        """
+        assert on_text is None or (window == 1 and settings.beam == settings.n_best == 1)
+        remaining = iter(prompts)
+        while part := list(islice(remaining, window)):
+            yield from self._generate_window(part, first, settings, on_text)
+            first += len(part)
+
+    def _generate_window(
+        self, prompts: Sequence[str], first: int, settings: SearchSettings, on_text: OnText | None
+    ) -> list[GeneratedText | None]:
+        outcomes: list[GeneratedText | None] = [None] * len(prompts)
+        rows: dict[int, tuple[int, ...]] = {}
+        for index, ids in enumerate(self.vocabularies.target.encode(prompts)):
+            fault = self._fault(ids)
+            if fault is None:
+                rows[index] = tuple(ids)
+            elif self.on_fault == "refuse":
+                raise DataError(f"line {first + index}: {fault}", options={"on_fault": "skip"})
+        with evaluation_mode(self.model), torch.inference_mode():
+            for batch in _batches(rows):
+                numbers = [first - 1 + index for index in batch]
+                hypotheses_by_row = self._search([rows[index] for index in batch], numbers, settings, on_text)
+                for index, hypotheses in zip(batch, hypotheses_by_row, strict=True):
+                    written = tuple(
+                        WrittenText(self.text_after(rows[index], hypothesis.tokens), hypothesis)
+                        for hypothesis in hypotheses
+                    )
+                    outcomes[index] = GeneratedText(first + index, prompts[index], rows[index], written)
+        return outcomes
+
+    def _search(
+        self, rows: Sequence[tuple[int, ...]], numbers: Sequence[int], settings: SearchSettings, on_text: OnText | None
+    ) -> list[list[Hypothesis]]:
+        """Continue prompts of one length; `numbers` select the random numbers of each."""
+        config = self.model.config
+        prompts = torch.tensor([[config.start_id, *ids] for ids in rows], device=self.model.device)
+
+        def show(tokens: Tensor) -> None:
+            assert on_text is not None
+            on_text(self.text_after(rows[0], tokens[0, 0].tolist()))
+
+        stepper = TextStepper(self.model, prompts, None if on_text is None else show)
+        room = None if config.position_limit is None else config.position_limit - len(rows[0])
+        limits = [settings.max_length if room is None else min(settings.max_length, room)] * len(rows)
+        if settings.is_sampling:
+            return sample_with(stepper, prompts, limits, settings, numbers=numbers)
+        return search_with(stepper, prompts, limits, settings)
+
+    def text_after(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
+        """Return the text that tokens add to a prompt, with a space at its start if they begin with one."""
+        before, complete = self.vocabularies.target.decode([prompt, [*prompt, *tokens]])
+        return complete[len(before) :]
+
+    def _fault(self, ids: Sequence[int]) -> str | None:
+        """Return why a prompt cannot be continued, or None."""
+        if not ids:
+            return "the prompt is empty. Give some words that the model can continue, or skip such lines."
+        longest = self.model.config.position_limit
+        if longest is not None and len(ids) >= longest:
+            return (
+                f"the prompt has {len(ids):,} tokens, but the model has positions for {longest:,}, and at least one "
+                "must be left for the continuation. Shorten it, or skip such lines."
+            )
+        return None
+
+
+def _batches(rows: dict[int, tuple[int, ...]]) -> Iterator[list[int]]:
+    """Yield the indices of prompts in batches of one length."""
+    by_length: dict[int, list[int]] = {}
+    for index, ids in rows.items():
+        by_length.setdefault(len(ids), []).append(index)
+    for indices in by_length.values():
+        for start in range(0, len(indices), _MAX_ROWS):
+            yield indices[start : start + _MAX_ROWS]
+
+
+def open_generator(
+    path: str | Path | ModelFolder,
+    *,
+    device: DeviceName = "auto",
+    precision: Precision = "auto",
+    on_fault: OnFault = "refuse",
+) -> TextGenerator:
+    """Load a language model from a run folder or a checkpoint."""
+    folder = find_model(path)
+    vocabularies = load_vocabularies(folder)
+    model = load_model(folder, device, precision)
+    if not model.can_continue_text:
+        advice = "Run clearhead translate" if model.can_translate else "Run clearhead classify"
+        kind = "translates" if model.can_translate else "is a classifier"
+        raise ConfigError(
+            f"this model {kind} (shape {model.config.shape}), so it cannot continue a text. {advice}, or use a model "
+            "that was trained with task: language-model.",
+            options=("model",),
+        )
+    return TextGenerator(model.eval(), vocabularies, on_fault)
