@@ -181,10 +181,10 @@ class _Output:
                 yield "\n".join(self._text_lines(generated))
 
     def _text_lines(self, generated: "GeneratedText") -> Iterator[str]:
-        for rank, written in enumerate(generated.continuations):
+        for rank, continuation in enumerate(generated.continuations):
             text = generated.text_of(rank)
             is_list = self._settings.n_best > 1
-            yield f"{generated.number}\t{written.hypothesis.score:.4f}\t{text}" if is_list else text
+            yield f"{generated.number}\t{continuation.hypothesis.score:.4f}\t{text}" if is_list else text
             if self._shown.explain:
                 yield from _table(self._choices(generated, rank))
 
@@ -192,11 +192,11 @@ class _Output:
         import json
 
         continuations = []
-        for rank, written in enumerate(generated.continuations):
-            hypothesis = written.hypothesis
+        for rank, continuation in enumerate(generated.continuations):
+            hypothesis = continuation.hypothesis
             record: dict[str, Any] = {
                 "text": generated.text_of(rank),
-                "continuation": written.text,
+                "continuation": continuation.text,
                 "score": hypothesis.score,
                 "log_prob": hypothesis.log_prob,
                 "has_ended": hypothesis.has_ended,

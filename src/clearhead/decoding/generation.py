@@ -98,11 +98,11 @@ class TextGenerator:
                 numbers = [first - 1 + index for index in batch]
                 hypotheses_by_row = self._search([rows[index] for index in batch], numbers, settings, on_text)
                 for index, hypotheses in zip(batch, hypotheses_by_row, strict=True):
-                    written = tuple(
+                    continuations = tuple(
                         WrittenText(self.text_after(rows[index], hypothesis.tokens), hypothesis)
                         for hypothesis in hypotheses
                     )
-                    outcomes[index] = GeneratedText(first + index, prompts[index], rows[index], written)
+                    outcomes[index] = GeneratedText(first + index, prompts[index], rows[index], continuations)
         return outcomes
 
     def _search(

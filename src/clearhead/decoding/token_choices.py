@@ -41,7 +41,7 @@ def token_choices(generator: TextGenerator, generated: GeneratedText, rank: int,
         logits = model.decode(model.shifted(target))[0, len(generated.prompt_ids) :]  # (T, V)
         wide = torch.promote_types(logits.dtype, torch.float32)
         log_probs = torch.log_softmax(logits, dim=-1, dtype=wide)
-    log_probs[:, list(model.config.never_written)] = float("-inf")  # no choice: padding, for example
+        log_probs[:, list(model.config.never_written)] = float("-inf")  # no choice: padding, for example
     best = log_probs.topk(min(number + 1, log_probs.shape[-1]))
     choices = []
     for place, token in enumerate(tokens):
