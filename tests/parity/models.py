@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearhead.model import Batch, Mask, ModelConfig, Transformer
+from clearhead.model import BaseSequenceModel, Batch, Mask, ModelConfig, Transformer
 from clearhead.model.gates import NO_GATES, Gates, HeadGates
 from clearhead.model.heads import attention_places
 from clearhead.model.tracing import PartTrace
@@ -117,7 +117,7 @@ def make_gates(config: ModelConfig, num_rows: int | None = None, seed: int = 0) 
     return Gates(*sides)
 
 
-def run(model: Transformer, inputs: Inputs, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
+def run(model: BaseSequenceModel, inputs: Inputs, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
     """Return the model's logits: from fused attention, or from traced attention if there is a trace."""
     batch = inputs.batch
     if inputs.keys is None:
@@ -128,7 +128,7 @@ def run(model: Transformer, inputs: Inputs, trace: Trace | NoTrace = NO_TRACE) -
     return model.decode(batch.target, memory, mask=mask, gates=inputs.gates, trace=trace)
 
 
-def run_traced(model: Transformer, inputs: Inputs) -> tuple[Tensor, Trace]:
+def run_traced(model: BaseSequenceModel, inputs: Inputs) -> tuple[Tensor, Trace]:
     """Return logits and trace. `model.trace` does the same, but refuses some of the padding that is tried here."""
     trace = PartTrace()
     return run(model, inputs, trace), trace
@@ -137,14 +137,14 @@ def run_traced(model: Transformer, inputs: Inputs) -> tuple[Tensor, Trace]:
 # The three checks
 
 
-def check_parity(model: Transformer, inputs: Inputs, dtype: str = "float64") -> None:
+def check_parity(model: BaseSequenceModel, inputs: Inputs, dtype: str = "float64") -> None:
     """Check that the fused output is the traced output, also at padded places."""
     fused, (traced, _) = run(model, inputs), run_traced(model, inputs)
     assert fused.isfinite().all(), "the fused output has a NaN"
     assert_close(_numpy(fused), _numpy(traced), dtype, "fused and traced")
 
 
-def check_replay(model: Transformer, inputs: Inputs, dtype: str = "float64") -> None:
+def check_replay(model: BaseSequenceModel, inputs: Inputs, dtype: str = "float64") -> None:
     """Check that the oracle recomputes every Record from its own inputs, for every sentence of the batch."""
     output, trace = run_traced(model, inputs)
     assert len(trace) > 20
@@ -159,7 +159,7 @@ def replay_all(trace: Trace, dtype: str = "float64") -> None:
         assert_close(_numpy(record.value), again, dtype, f"{record.where} {record.step.name} {record.symbol}")
 
 
-def check_chain(model: Transformer, inputs: Inputs, dtype: str = "float64") -> None:
+def check_chain(model: BaseSequenceModel, inputs: Inputs, dtype: str = "float64") -> None:
     """Every input is, bit for bit, a parameter, a buffer, a model input or an earlier value; the last is the output."""
     output, trace = run_traced(model, inputs)
     chain_all(model, trace, expected_givens(model.config, inputs))
@@ -168,7 +168,7 @@ def check_chain(model: Transformer, inputs: Inputs, dtype: str = "float64") -> N
     assert torch.equal(output.flatten(), last.flatten())
 
 
-def chain_all(model: Transformer, trace: Trace, expected: Callable[[str], Any]) -> None:
+def chain_all(model: BaseSequenceModel, trace: Trace, expected: Callable[[str], Any]) -> None:
     """Check that every given of a trace is an allowed value, and every input a given or an earlier value.
 
     `expected` returns what a given that is not a parameter must be: computed from the ids alone, without the model.
@@ -214,6 +214,10 @@ def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]
             case "b_O":  # of an attention layer without heads and without a bias
                 width = config.d_model if side == "encoder" else config.decoder_width
                 return np.zeros((len(ids), len(ids[0]), width))
+            case "half":
+                return [[0.5**0.5]]
+            case "real":
+                return [[[float(token != PAD)] for token in row] for row in ids]
             case "g" | "c":
                 return _expected_gate(inputs.gates, name, last)
             case "M":

@@ -141,10 +141,10 @@ def test_only_chain_detects_a_copy_of_a_parameter(monkeypatch: pytest.MonkeyPatc
 
 
 def test_only_chain_detects_a_mask_that_does_not_follow_from_the_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = attention._trace_head
+    real = attention.trace_head
 
     def copied(trace: Any, scaled: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:
         return real(trace, scaled, v, allowed.clone(), sub)
 
-    monkeypatch.setattr(attention, "_trace_head", copied)
+    monkeypatch.setattr(attention, "trace_head", copied)
     assert failing() == {"chain"}

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from clearhead.errors import CheckpointError, printable
+from clearhead.formats.convolutional_shapes import convolutional_tensors
 from clearhead.formats.recurrent_shapes import Tensors, recurrent_tensors
 from clearhead.model.config import ModelConfig
 
@@ -101,6 +102,7 @@ def _norm(name: str, norm: str, width: int) -> Tensors:
 _TENSORS: Mapping[str, Callable[[ModelConfig], Tensors]] = {
     "transformer": _transformer_tensors,
     "recurrent": recurrent_tensors,
+    "convolutional": convolutional_tensors,
 }
 
 

@@ -40,7 +40,18 @@ _RECURRENT_PRESETS: Mapping[str, Changes] = {
 }
 
 
-ALL_PRESETS: Mapping[str, Mapping[str, Changes]] = {"transformer": PRESETS, "recurrent": _RECURRENT_PRESETS}
+_CONVOLUTIONAL_PRESETS: Mapping[str, Changes] = {
+    "tiny": {"encoder_blocks": 4, "decoder_blocks": 5, "d_model": 128},
+    "small": {"encoder_blocks": 9, "decoder_blocks": 8, "d_model": 512},
+    "base": {"encoder_blocks": 12, "decoder_blocks": 12, "d_model": 512},
+    "big": {"encoder_blocks": 12, "decoder_blocks": 12, "d_model": 1024, "dropout": 0.3},
+    "deep-shallow": {"encoder_blocks": 24, "decoder_blocks": 2, "d_model": 512},
+}
+ALL_PRESETS: Mapping[str, Mapping[str, Changes]] = {
+    "transformer": PRESETS,
+    "recurrent": _RECURRENT_PRESETS,
+    "convolutional": _CONVOLUTIONAL_PRESETS,
+}
 
 
 def presets_of(architecture: object) -> Mapping[str, Changes]:

@@ -198,9 +198,9 @@ def attend_traced(
                 for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v))
             )
         pasts.append((k, v))
-        scores = _trace_scores(here, q, k, sub)
+        scores = trace_scores(here, q, k, sub)
         scores = _trace_gate(here.at("score_gate"), scores, gates, "scores", head)
-        mixed = _trace_head(here, scores, v, allowed, sub)
+        mixed = trace_head(here, scores, v, allowed, sub)
         outputs.append(_trace_gate(here.at("gate"), mixed, gates, "outputs", head))
     if cache is not None and not layer.is_cross:
         keys, values = zip(*pasts, strict=True)
@@ -258,7 +258,7 @@ def _trace_append(trace: Tracer, cached: Tensor, new: Tensor, symbol: str) -> Te
     return appended
 
 
-def _trace_scores(trace: Tracer, q: Tensor, k: Tensor, sub: str) -> Tensor:
+def trace_scores(trace: Tracer, q: Tensor, k: Tensor, sub: str) -> Tensor:
     """Compute and record the scaled scores of one head: (B, Q, K)"""
     scores = q @ k.transpose(-1, -2)  # (B, Q, K)
     trace.record(SCORE, scores, symbol=f"S{sub}", q=q, k=k)
@@ -280,7 +280,7 @@ def _trace_gate(trace: Tracer, x: Tensor, gates: HeadGates, kind: GateKind, head
     return gated
 
 
-def _trace_head(trace: Tracer, scaled: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:
+def trace_head(trace: Tracer, scaled: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:
     """Compute and record mask, softmax and mix of one head: (B, Q, E)"""
     masked = torch.where(allowed, scaled, float("-inf"))
     trace.record(MASK, masked, symbol=f"S″{sub}", scores=scaled, allowed=allowed, fill=float("-inf"))

@@ -138,6 +138,8 @@ class ModelConfig(Settings):
 
     def num_heads_at(self, where: str) -> int:
         """Return the number of heads of an attention layer, such as `encoder.0.self_attention`."""
+        if self.architecture == "convolutional":
+            return int(where.startswith("decoder") and where.endswith("cross_attention"))  # one, of full width
         return len(self.heads_kept[where]) if where in self.heads_kept else self.num_heads
 
     def head_width(self, where: str) -> int:

@@ -242,11 +242,11 @@ def rms_normalise(x: Array, epsilon: float = 0.0, gain: Array | None = None, rms
 def convolve(x: Array, taps: Sequence[Array], first: int, count: int, b: Array | None = None) -> Array:
     """y[t] = Σₖ x[t + first + k] Wₖ + b, zeros beyond the ends"""
     length = x.shape[-2]
-    total = np.zeros((count, taps[0].shape[1]))
+    total = np.zeros((*x.shape[:-2], count, taps[0].shape[1]))
     for k, tap in enumerate(taps):
         places = np.arange(count) + first + k
         inside = (places >= 0) & (places < length)
-        total[inside] += x[places[inside]] @ tap
+        total[..., inside, :] += x[..., places[inside], :] @ tap
     return total if b is None else total + b
 
 

@@ -1,0 +1,98 @@
+"""Gated convolutions by hand, how far a model of them sees, and how it starts."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from clearhead.decoding.alignment import Head, align, cross_attention
+from clearhead.model import build_model
+from clearhead.model.config import read_config
+from clearhead.model.convolution import GatedConvolution, convolve_traced
+from clearhead.model.convolutional import ConvolutionalModel
+from clearhead.model.tracing import PartTrace
+
+
+def make_model(**changes: object) -> ConvolutionalModel:
+    sizes = {"source_vocabulary": 13, "encoder_blocks": 2, "decoder_blocks": 3, "d_model": 10, "max_length": 40}
+    torch.manual_seed(0)
+    model = build_model(read_config({"architecture": "convolutional", **sizes, **changes}))
+    assert isinstance(model, ConvolutionalModel)
+    return model.double().eval()
+
+
+def by_hand(*, is_causal: bool) -> GatedConvolution:
+    """Return a layer of width 1 whose filter is 1, 10, 100; its gate is σ(0) = ½ everywhere."""
+    layer = GatedConvolution(1, 3, is_causal=is_causal)
+    with torch.no_grad():
+        layer.filter.weight.copy_(torch.tensor([[1.0, 10.0, 100.0], [0.0, 0.0, 0.0]]))
+        layer.filter.bias.copy_(torch.tensor([6.0, 0.0]))
+    return layer
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+@pytest.mark.parametrize(
+    ("is_causal", "expected"),
+    [
+        # ½ (before + 10 own + 100 after + 6), with 0 beyond the ends
+        (False, [(0 + 10 + 200 + 6) / 2, (1 + 20 + 300 + 6) / 2, (2 + 30 + 0 + 6) / 2]),
+        # ½ (second before + 10 before + 100 own + 6)
+        (True, [(0 + 0 + 100 + 6) / 2, (0 + 10 + 200 + 6) / 2, (1 + 20 + 300 + 6) / 2]),
+    ],
+)
+def test_a_filter_of_three_tokens_by_hand(is_causal: bool, expected: list[float], is_traced: bool) -> None:
+    layer, x = by_hand(is_causal=is_causal), torch.tensor([[[1.0], [2.0], [3.0]]])
+    y = convolve_traced(layer, x, trace=PartTrace()) if is_traced else layer(x)
+    assert y[0, :, 0].tolist() == expected
+
+
+def reached(logits: Tensor, others: Tensor) -> list[int]:
+    """Return the places at which two results differ."""
+    return (logits - others).abs().amax(dim=-1)[0].gt(1e-9).nonzero().flatten().tolist()
+
+
+@pytest.mark.parametrize(("kernel", "num_layers", "reach"), [(3, 2, 2), (5, 2, 4), (1, 2, 0), (3, 3, 3)])
+def test_an_encoder_sees_half_a_kernel_for_every_layer_on_both_sides(kernel: int, num_layers: int, reach: int) -> None:
+    model = make_model(kernel=kernel, encoder_blocks=num_layers)
+    source = torch.full((1, 17), 5)
+    changed = source.clone()
+    changed[0, 8] = 7
+    assert reached(model.encode(source).states, model.encode(changed).states) == list(range(8 - reach, 8 + reach + 1))
+
+
+def test_a_decoder_sees_a_kernel_less_one_for_every_layer() -> None:
+    model = make_model(kernel=3, decoder_blocks=3, shape="decoder")
+    target = torch.full((1, 17), 5)
+    changed = target.clone()
+    changed[0, 8] = 7
+    assert reached(model.decode(target), model.decode(changed)) == list(range(8, 8 + 3 * 2 + 1))
+
+
+def test_the_states_of_a_new_model_are_of_the_same_size_after_many_layers() -> None:
+    model = make_model(d_model=64, encoder_blocks=12, decoder_blocks=12, dropout=0.0)
+    source = torch.randint(3, 13, (7, 31))
+    memory = model.encode(source)
+    states = model.decode_states(model.shifted(source), memory)
+    for x in (memory.states, states):
+        assert 0.4 < float(x.detach().std()) < 2.5
+
+
+def test_an_alignment_is_read_from_the_attention_of_any_layer() -> None:
+    model = make_model()
+    assert model.has_cross_attention
+    source, target = torch.tensor([4, 5, 6, 2]), [7, 8, 2]
+    attention = cross_attention(model, source, [target])[0]
+    assert [layer.shape for layer in attention.weights] == [(1, 4, 4)] * 3
+    for layer in attention.weights:
+        torch.testing.assert_close(layer.sum(-1), torch.ones(1, 4, dtype=torch.float64))
+    assert Head.usual(model.config) == Head(1)
+    links = align(model, source, target)
+    assert [word for _, word in links] == [0, 1]
+    assert not make_model(shape="decoder").has_cross_attention
+
+
+def test_dropout_is_on_only_in_training() -> None:
+    model = make_model(dropout=0.5)
+    source = torch.tensor([[4, 5, 6, 2]])
+    assert torch.equal(model.encode(source).states, model.encode(source).states)
+    model.train()
+    assert not torch.equal(model.encode(source).states, model.encode(source).states)
