@@ -26,8 +26,8 @@ def recurrent_tensors(config: ModelConfig) -> Tensors:
             yield from _cell(f"decoder.layers.{number}", config, inputs, width)
         if has_memory:
             states = _NUM_STATES[config.cell] * config.decoder_blocks * width
-            yield "bridge.weight", (states, width)
-            yield "bridge.bias", (states,)
+            yield "decoder.bridge.weight", (states, width)
+            yield "decoder.bridge.bias", (states,)
         if config.has_memory_attention:
             yield from _attention(config)
     if config.tied == "none" or config.shape == "encoder":
@@ -48,9 +48,9 @@ def _cell(place: str, config: ModelConfig, inputs: int, state: int) -> Tensors:
 def _attention(config: ModelConfig) -> Tensors:
     width = config.d_model
     if config.attention == "additive":
-        yield "attention.query.weight", (width, width)
+        yield "decoder.attention.query.weight", (width, width)
     if config.attention in ("multiplicative", "additive"):
-        yield "attention.key.weight", (width, width)
+        yield "decoder.attention.key.weight", (width, width)
     if config.attention == "additive":
-        yield "attention.score.weight", (1, width)
-    yield "attention.output.weight", (width, 2 * width)
+        yield "decoder.attention.score.weight", (1, width)
+    yield "decoder.attention.output.weight", (width, 2 * width)

@@ -34,9 +34,9 @@ def test_an_lstm_with_attention() -> None:
         "encoder.embedding.weight": (11, 6),
         **encoder,
         **decoder,
-        "bridge.weight": (24, 6),  # a state and a cell state for each of two layers
-        "bridge.bias": (24,),
-        "attention.output.weight": (6, 12),
+        "decoder.bridge.weight": (24, 6),  # a state and a cell state for each of two layers
+        "decoder.bridge.bias": (24,),
+        "decoder.attention.output.weight": (6, 12),
     }
 
 
@@ -46,13 +46,13 @@ def test_a_gru_has_three_gates_and_one_state() -> None:
     assert not any("reverse" in name for name in shapes)
     assert shapes["decoder.layers.0.weight_ih_l0"] == (18, 12)  # a token and the last attentional state
     assert shapes["decoder.layers.1.weight_ih_l0"] == (18, 6)
-    assert shapes["bridge.weight"] == (12, 6)
-    attention = {name: shape for name, shape in shapes.items() if name.startswith("attention")}
+    assert shapes["decoder.bridge.weight"] == (12, 6)
+    attention = {name: shape for name, shape in shapes.items() if name.startswith("decoder.attention")}
     assert attention == {
-        "attention.query.weight": (6, 6),
-        "attention.key.weight": (6, 6),
-        "attention.score.weight": (1, 6),
-        "attention.output.weight": (6, 12),
+        "decoder.attention.query.weight": (6, 6),
+        "decoder.attention.key.weight": (6, 6),
+        "decoder.attention.score.weight": (1, 6),
+        "decoder.attention.output.weight": (6, 12),
     }
     assert shapes["output.weight"] == (11, 6)
 
@@ -60,4 +60,4 @@ def test_a_gru_has_three_gates_and_one_state() -> None:
 def test_a_language_model_has_no_bridge() -> None:
     shapes = tensors(shape="decoder")
     assert shapes["decoder.embedding.weight"] == (11, 6)
-    assert not any(name.startswith(("bridge", "attention", "encoder", "output")) for name in shapes)
+    assert not any(name.startswith(("decoder.bridge", "decoder.attention", "encoder", "output")) for name in shapes)
