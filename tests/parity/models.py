@@ -220,6 +220,18 @@ def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]
                 return [[[float(token != PAD)] for token in row] for row in ids]
             case "g" | "c":
                 return _expected_gate(inputs.gates, name, last)
+            case "h0" | "c0" | "fed":  # the first state, and the attentional state before the first token
+                is_half = config.is_bidirectional and side == "encoder"
+                return np.zeros((len(ids), 1, config.d_model // 2 if is_half else config.d_model))
+            case "last":
+                assert source is not None
+                places = [max(0, sum(token != PAD for token in row) - 1) for row in source]
+                return [[[float(place == j) for j in range(len(source[0]))]] for place in places]
+            case "M" if config.architecture == "recurrent":
+                assert source is not None
+                if side == "input":  # at one time
+                    return [[[row[int(name.split(".")[2])] != PAD]] for row in source]
+                return _allowed(1, source, is_causal=False, is_padded=True)
             case "M":
                 is_cross = "cross_attention" in name
                 is_causal = side == "decoder" and not is_cross

@@ -1,6 +1,8 @@
 """What holds for every architecture: traced = fused, replay, chain, state = recomputed, batched = single, beam 1 = greedy."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -9,15 +11,15 @@ from torch import Tensor
 from clearhead.decoding.search.beam import beam_search
 from clearhead.decoding.search.greedy import greedy
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.model import BaseSequenceModel, Batch, Memory
+from clearhead.model import BaseSequenceModel, Batch, Memory, recurrent, recurrent_cell, recurrent_encoder
 from clearhead.model.protocol import SequenceModel, TrainableModel
 from clearhead.model.tracing import PartTrace
-from tests.parity.architectures import CASES, MODELS, WITH_DECODER, make_architecture
+from tests.parity.architectures import CASES, EVERY, MODELS, WITH_DECODER, make_architecture
 from tests.parity.models import (
     BATCH,
     PAD,
-    SHAPES,
     TARGET,
+    Inputs,
     check_chain,
     check_parity,
     check_replay,
@@ -65,8 +67,7 @@ def test_every_input_is_a_parameter_a_model_input_or_an_earlier_value(name: str,
     check_chain(model, make_inputs(model.config, mask))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "shape"), EVERY)
 def test_every_recorded_value_is_used_and_has_a_name_of_its_own(name: str, shape: str) -> None:
     model = make_architecture(name, shape)
     _, trace = run_traced(model, make_inputs(model.config, "right padding"))
@@ -82,8 +83,7 @@ def test_every_recorded_value_is_used_and_has_a_name_of_its_own(name: str, shape
     assert len(keys) == len(set(keys))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "shape"), EVERY)
 def test_float32_differs_only_by_its_rounding(name: str, shape: str) -> None:
     model = make_architecture(name, shape, torch.float32)
     check_parity(model, make_inputs(model.config, "right padding"), "float32")
@@ -92,8 +92,7 @@ def test_float32_differs_only_by_its_rounding(name: str, shape: str) -> None:
 # Neighbours
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "shape"), EVERY)
 def test_padding_and_neighbours_change_no_logit_of_a_real_token(name: str, shape: str) -> None:
     model = make_architecture(name, shape)
     batch = make_inputs(model.config, "right padding").batch
@@ -214,19 +213,18 @@ def test_the_scores_of_a_beam_search_are_those_of_the_full_pass(name: str) -> No
 # The protocol
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "shape"), EVERY)
 def test_it_satisfies_the_protocols(name: str, shape: str) -> None:
     model = make_architecture(name, shape)
     assert isinstance(model, SequenceModel)
     assert isinstance(model, TrainableModel)
-    assert len(model.blocks()) == {"encoder": 3, "decoder": 4, "encoder-decoder": 7}[shape]
+    num_layers = {"encoder": 3, "decoder": 4, "encoder-decoder": 7}[shape]
+    assert len(model.blocks()) == (0 if model.config.architecture == "recurrent" else num_layers)
     assert all(matrix.dim() == 2 for matrix in model.weight_matrices())
     assert not any(matrix is model.output.weight for matrix in model.weight_matrices())
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "shape"), EVERY)
 def test_every_parameter_has_a_gradient_that_is_finite(name: str, shape: str) -> None:
     model = make_architecture(name, shape)
     batch = make_inputs(model.config, "right padding").batch
@@ -237,3 +235,47 @@ def test_every_parameter_has_a_gradient_that_is_finite(name: str, shape: str) ->
         assert parameter.grad is not None, parameter_name
         assert parameter.grad.isfinite().all(), parameter_name
         assert parameter.grad.abs().max() > 0, parameter_name
+
+
+# Deliberate faults in a recurrent model: each must be detected by one test, and only by that one
+
+CHECKS: dict[str, Callable[[BaseSequenceModel, Inputs], None]] = {
+    "parity": check_parity,
+    "replay": check_replay,
+    "chain": check_chain,
+}
+
+
+def failing(name: str) -> set[str]:
+    """Return the checks that fail now."""
+    model = make_architecture(name)
+    inputs = make_inputs(model.config, "right padding")
+    failures = set()
+    for check_name, check in CHECKS.items():
+        try:
+            check(model, inputs)
+        except AssertionError:
+            failures.add(check_name)
+    return failures
+
+
+def test_only_parity_detects_a_reversal_that_starts_in_padding(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert failing("gru, dot") == set()
+    monkeypatch.setattr(recurrent_encoder, "reverse", lambda x, reversal: x.flip(1))
+    assert failing("gru, dot") == {"parity"}
+
+
+def test_only_replay_detects_a_step_of_a_cell_with_a_wrong_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recurrent_cell, "MULTIPLY", recurrent_cell.ADD)
+    assert failing("lstm, scaled") == {"replay"}
+
+
+def test_only_chain_detects_a_fused_result_shown_as_a_traced_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = recurrent.decode_traced
+
+    def shadow(decoder: Any, target: Tensor, memory: Any, state: Any, trace: Any) -> Any:
+        real(decoder, target, memory, state, trace)
+        return decoder(target, memory)
+
+    monkeypatch.setattr(recurrent, "decode_traced", shadow)
+    assert failing("gru, multiplicative") == {"chain"}

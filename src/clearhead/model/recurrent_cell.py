@@ -91,12 +91,12 @@ class TracedCell:
         if state.memory is None:
             return CellState(self._gru(x, state.hidden, sub, trace))
         gates = {gate: self._gate(gate, "z", x, state.hidden, sub, trace) for gate in self.letters}
-        kept = gates["forget"] * state.memory
-        trace.at("kept").record(MULTIPLY, kept, symbol=f"kept{sub}", a=gates["forget"], b=state.memory)
-        new = gates["input"] * gates["candidate"]
-        trace.at("new").record(MULTIPLY, new, symbol=f"new{sub}", a=gates["input"], b=gates["candidate"])
-        memory = kept + new
-        trace.record(ADD, memory, symbol=f"c{sub}", a=kept, b=new)
+        old_part = gates["forget"] * state.memory
+        trace.at("kept").record(MULTIPLY, old_part, symbol=f"kept{sub}", a=gates["forget"], b=state.memory)
+        new_part = gates["input"] * gates["candidate"]
+        trace.at("new").record(MULTIPLY, new_part, symbol=f"new{sub}", a=gates["input"], b=gates["candidate"])
+        memory = old_part + new_part
+        trace.record(ADD, memory, symbol=f"c{sub}", a=old_part, b=new_part)
         shown = torch.tanh(memory)
         trace.record(ACTIVATE, shown, symbol=f"tanh c{sub}", x=memory, function="tanh")
         hidden = gates["output"] * shown
@@ -134,9 +134,9 @@ class TracedCell:
         here.record(ACTIVATE, n, symbol=f"n{sub}", x=before, function="tanh")
         rest = 1 - z
         trace.record(COMPLEMENT, rest, symbol=f"(1 - z{sub})", x=z)
-        kept, new = z * h, rest * n
-        trace.at("kept").record(MULTIPLY, kept, symbol=f"kept{sub}", a=z, b=h)
-        trace.at("new").record(MULTIPLY, new, symbol=f"new{sub}", a=rest, b=n)
-        hidden = kept + new
-        trace.record(ADD, hidden, symbol=f"h{sub}", a=kept, b=new)
+        old_part, new_part = z * h, rest * n
+        trace.at("kept").record(MULTIPLY, old_part, symbol=f"kept{sub}", a=z, b=h)
+        trace.at("new").record(MULTIPLY, new_part, symbol=f"new{sub}", a=rest, b=n)
+        hidden = old_part + new_part
+        trace.record(ADD, hidden, symbol=f"h{sub}", a=old_part, b=new_part)
         return hidden

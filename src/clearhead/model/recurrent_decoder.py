@@ -45,7 +45,8 @@ class RecurrentDecoder(nn.Module):
         if self.bridge is None or memory is None:
             zeros = torch.zeros(size, 1, self.width, device=device, dtype=self.embedding.weight.dtype)
             return RecurrentState([CellState(zeros, zeros if self.has_cell_state else None) for _ in self.layers])
-        parts = torch.tanh(self.bridge(last_states(memory, self.is_bidirectional))).split(self.width, dim=-1)
+        packed = torch.tanh(self.bridge(last_states(memory, self.is_bidirectional)))  # (B, 1, all states)
+        parts = torch.split(packed, self.width, dim=-1)
         layers = (
             [CellState(*parts[i : i + 2]) for i in range(0, len(parts), 2)]
             if self.has_cell_state
@@ -60,7 +61,7 @@ class RecurrentDecoder(nn.Module):
         """Return the states (B, T, D) from which logits are projected; `target` is the decoder's input (B, T)."""
         state = self.start(memory, len(target), target.device)
         if self.has_input_feeding:
-            return torch.cat([self.step(token, memory, state) for token in target.split(1, dim=1)], dim=1)
+            return torch.cat([self.step(token, memory, state) for token in torch.split(target, 1, dim=1)], dim=1)
         x = dropout(self.embedding(target), self.dropout, self.training)
         for number, (cell, first) in enumerate(zip(self.cells, state.layers, strict=True)):
             output, _ = run_cell(cell, x, first.changed(lambda part: part[:, 0]))
@@ -88,7 +89,7 @@ class RecurrentDecoder(nn.Module):
         if isinstance(state, RecurrentBeams) or target.shape[1] == 1:
             return self.step(target, memory, state)
         outputs = []
-        for time, token in enumerate(target.split(1, dim=1)):
+        for time, token in enumerate(torch.split(target, 1, dim=1)):
             old = copy(state)
             outputs.append(self.step(token, memory, state))
             state.keep_old(old, is_real[:, time, None, None])
