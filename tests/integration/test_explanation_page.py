@@ -137,8 +137,11 @@ def test_a_head_shows_the_weights_of_the_data_and_cross_attention_also_shifted_b
     assert names == [piece.lstrip("▁") for piece in by_hand.TARGET][: 8 - is_shifted]
     # the sum behind a cell of the shifted map is that of the row below
     page.locator("#head tbody tr").nth(2).locator("td").nth(1).click()
-    query = "Hund" if is_shifted else "schwarze"
-    assert page.locator("#head .working h4").inner_text().startswith(f"{query} → black: weight ")
+    assert page.locator("#head .working h4").inner_text().startswith(f"{names[2]} → black: weight ")
+    read, predicted = ("Hund", by_hand.TARGET[3].lstrip("▁")) if is_shifted else ("schwarze", "Hund")
+    hints = page.locator("#head .working .hint").all_inner_texts()
+    assert hints[0] == f"In this row the decoder has read {read}, whose vector is the query, and predicts {predicted}."
+    assert hints[-1].endswith("repeat the command with --sums decoder.2.cross_attention.head.1.")
 
 
 def test_only_the_keyboard_is_needed_from_the_atlas_to_the_sum_and_back(desk: Desk) -> None:
@@ -201,11 +204,14 @@ def test_a_selected_word_shows_what_it_looked_at_and_why_it_was_chosen(desk: Des
     assert "The methods disagree on the most important word: " in text
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_ribbons_end_at_their_words(desk: Desk, width: int) -> None:
+@pytest.mark.parametrize(("width", "is_paper"), [(1280, False), (390, False), (1280, True)])
+def test_ribbons_end_at_their_words(desk: Desk, width: int, is_paper: bool) -> None:
     page = show(desk, by_hand.translation(), viewport={"width": width, "height": 900})
     page.get_by_role("button", name="word 2: schwarze").click()
     page.locator("h1").hover()
+    if is_paper:
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator(".lanes").bounding_box()["width"] == 690
     word, *sources = page.evaluate(
         "[...document.querySelectorAll('.word[aria-pressed=true], .lane.source .word')].sort((a, b) => b.matches('[aria-pressed=true]') - a.matches('[aria-pressed=true]')).map(one => one.getBoundingClientRect().toJSON())"
     )
@@ -218,6 +224,8 @@ def test_ribbons_end_at_their_words(desk: Desk, width: int) -> None:
         edges += [("top", "bottom", start, source, 1), ("top", "bottom", end, word, 1)] if width == 390 else []
         for low, high, point, box, axis in edges:
             assert point[axis] == pytest.approx((box[low] + box[high]) / 2, abs=1)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".lanes").bounding_box()["width"] > 690 or width == 390
 
 
 def test_another_word_that_could_stand_there_shows_how_the_sentence_would_go_on(desk: Desk) -> None:
@@ -297,7 +305,8 @@ def test_several_hops_stand_beside_the_single_layers(desk: Desk) -> None:
         cells = strips.nth(n).locator("tbody tr").nth(2).locator("td")
         labels = [cell.get_attribute("aria-label").rpartition(", ")[2] for cell in cells.all()]
         assert [float(label) for label in labels] == pytest.approx(list(expected), abs=0.00011)
-    assert by_hand.FORMULA in part.inner_text()
+    assert part.locator(".equation").inner_text() == "Ã = ½(Ā + I), Rl = Ãl Rl−1"
+    assert part.locator(".equation sub").all_inner_texts() == ["l", "l", "l−1"]
     part.get_by_label("Attention", exact=True).select_option("cross")
     assert strips.nth(1).locator("thead th").count() == len(by_hand.SOURCE) + len(by_hand.TARGET)
 
@@ -320,8 +329,16 @@ def test_the_beam_is_a_tree_and_the_arrow_keys_follow_its_branches(desk: Desk) -
     assert page.locator("#search .lead").last.inner_text() == page.evaluate(ACTIVE)
     page.keyboard.press("ArrowLeft")
     assert page.evaluate(ACTIVE).startswith("Step 1: ")
-    page.get_by_text("Only what was kept").click()
-    assert page.locator(".node").count() == sum(node["fate"] != "dropped" for node in nodes)
+    page.get_by_text("Only what was kept to the end").click()
+    ends = [node for node in nodes if node["fate"] == "ended" or node["is_best"]]
+    parents = {node["id"]: node["parent"] for node in nodes}
+    wanted = set()
+    for node in ends:
+        place = node["id"]
+        while place is not None:
+            wanted.add(place)
+            place = parents.get(place)
+    assert page.locator(".node").count() == len(wanted) < sum(node["fate"] != "dropped" for node in nodes)
     page.locator(".node.best").last.click()
     assert "score" in page.locator("#search .lead").last.inner_text()
 
@@ -330,6 +347,7 @@ def test_a_long_sentence_gets_a_window_of_tokens(desk: Desk) -> None:
     page = show(desk, by_hand.long_translation())
     assert page.evaluate("document.querySelectorAll('*').length") < 20_000
     assert page.locator(".lane.source .word:visible").count() == 40
+    assert "First source word" in page.locator("#words .tools").inner_text()
     page.get_by_role("button", name="Encoder self-attention, layer 1, head 1").click()
     head = page.locator("#head")
     assert head.locator("td[data-at]").count() == 24 * 24

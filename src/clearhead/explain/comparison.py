@@ -1,11 +1,12 @@
 """Compare a word in two sentences: its static vector is the same, its contextual vectors differ layer by layer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 
+from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import DataError
@@ -24,13 +25,15 @@ from clearhead.worksheet.arrays import Array
 class ComparedSide:
     """A sentence, the positions of the word's tokens, and the word's vectors: static (D,) and by layer (L + 1, D).
 
-    A word of several tokens has the mean of their vectors. Layer 0 is the embedding with its position.
+    A word of several tokens has the mean of their vectors. Layer 0 is the embedding with its position. `translation` is
+    that of a model that translates.
     """
 
     row: TokenRow
     positions: tuple[int, ...]
     static: Array
     layers: Array
+    translation: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,14 @@ class Comparison:
             "digits": digits,
             "model": model_facts(self.model),
             "word": self.word,
-            "sides": [{**side.row.to_dict(0, len(side.row)), "position": list(side.positions)} for side in self.sides],
+            "sides": [
+                {
+                    **side.row.to_dict(0, len(side.row)),
+                    "position": list(side.positions),
+                    "translation": side.translation,
+                }
+                for side in self.sides
+            ],
             "static_distance": round(self.static_distance, digits),
             "static_cosine": round(self.static_cosine, digits),
             "layers": [
@@ -91,6 +101,9 @@ def compare(
     indices = _shared_word(rows, word)
     double = double_copy(model.model)
     sides = [_side(double, row, index) for row, index in zip(rows, indices, strict=True)]
+    if isinstance(model, Translator):
+        translations = model.translate([one, other], options=TranslationOptions(language=language))
+        sides = [replace(side, translation=text.text) for side, text in zip(sides, translations, strict=True)]
     name = model.name if isinstance(model, LoadedModel) else model_name(model)
     return Comparison(explained_model(model.model, name), plain_word(rows[0].words[indices[0]]), (sides[0], sides[1]))
 

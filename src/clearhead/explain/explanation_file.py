@@ -20,7 +20,16 @@ FORMAT = 2  # 1 is the file of a search
 WINDOW = 64  # tokens of each side
 DIGITS = {"weights": 4, "probabilities": 6, "log_probs": 4, "contributions": 4, "vectors": 4}
 REMOVED = "removed"  # the kind of a head that a pruned model has lost
-_STATISTICS = ("confidence", "offset", "offset_share", "first_share", "end_share", "diagonal_share")
+_STATISTICS = (
+    "confidence",
+    "offset",
+    "offset_share",
+    "first_share",
+    "end_share",
+    "diagonal_share",
+    "near_share",
+    "spread",
+)
 
 Span = tuple[int, int]
 
@@ -173,6 +182,8 @@ def _head(explanation: Explanation, stack: AttentionStack, layer: int, head: int
         "first_share": kind.first_share,
         "end_share": kind.end_share,
         "diagonal_share": kind.diagonal_share,
+        "near_share": kind.near_share,
+        "spread": kind.spread,
     }
     return {
         "name": name,

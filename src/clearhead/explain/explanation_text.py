@@ -31,7 +31,9 @@ def comparison_text(comparison: Comparison) -> str:
         name = "with position" if layer == 0 else f"after layer {layer}"
         rows.append([name, f"{cosine:.4f}", f"{distance:.4f}"])
     lines = [f"{printable(comparison.word)}:"]
-    lines += [f"  {number}. {printable(side.row.text)}" for number, side in enumerate(comparison.sides, 1)]
+    for number, side in enumerate(comparison.sides, 1):
+        translation = "" if side.translation is None else f" → {printable(side.translation)}"
+        lines.append(f"  {number}. {printable(side.row.text)}{translation}")
     return "\n".join([*lines, "", *_columns([["vector", "cosine", "distance"], *rows])]) + "\n"
 
 
@@ -64,7 +66,9 @@ def _differences(explanation: Explanation) -> list[str]:
         return []
     if not choice.differences:
         return ["In float64 every token is also the most probable one.", ""]
-    lines = ["Tokens that are not the most probable ones in float64:"]
+    beam = choice.settings.get("beam", 1)
+    reason = "" if beam == 1 else f" (a beam of {beam} compares whole translations)"
+    lines = [f"Tokens that are not the most probable ones in float64{reason}:"]
     for difference in choice.differences:
         piece, best = (explanation.pieces[token] for token in (difference.token, difference.best.token))
         lines.append(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.translator import Translator
 from clearhead.errors import DataError
 from clearhead.explain import LoadedModel, compare
@@ -52,7 +53,12 @@ def test_it_is_written_as_json_and_as_text(german: Translator) -> None:
     assert data["clearhead_comparison"] == 1
     assert [layer["cosine"] for layer in data["layers"]] == pytest.approx(comparison.cosines, abs=1e-6)
     assert data["sides"][0]["text"] == ONE
+    translations = [
+        translation.text for translation in german.translate([ONE, OTHER], options=TranslationOptions(language="de"))
+    ]
+    assert [side["translation"] for side in data["sides"]] == translations
     text = comparison_text(comparison)
+    assert f"  1. {ONE} → {translations[0]}\n" in text
     assert "static         1.0000  0.0000" in text
     assert "after layer 1" in text
 

@@ -101,7 +101,8 @@ def test_the_text_has_a_line_for_each_token(explanation: Explanation, german: Tr
     for line, output in zip(lines[start + 1 :], explanation.outputs, strict=False):
         assert line.startswith(output.piece)
         assert f"{output.probability:.3f}" in line
-    assert "Tokens that are not the most probable ones in float64:" in lines
+    heading = "Tokens that are not the most probable ones in float64 (a beam of 3 compares whole translations):"
+    assert heading in lines
     assert "cross-attention, 4 heads:" in lines
     greedy = explain(
         german, "the cat", search=SearchSettings(max_length=5), language="de", options=ExplainOptions(continuations=0)

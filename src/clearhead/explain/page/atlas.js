@@ -103,5 +103,5 @@ function headView({ stack, layer, head, isShifted }, onShift) {
     ? [switcher("Rows", [["predicts", "Row that predicts the word"], ["reads", "Row that reads it"]], offset ? "reads" : "predicts", (value) => onShift(value === "reads"))]
     : [];
   return [make("h3", { tabindex: -1 }, headTitle(stack, layer, head), " ", make("code", {}, data.name)), make("p", { class: "lead" }, facts),
-    weightGrid({ name: headTitle(stack, layer, head), tools, caption: reading, rows, columns: stack.columns, weights, sentence, isMasked: isMaskedAt(stack), working: (i, j) => cellWorking({ stack, layer, head }, i + offset, j) })];
+    weightGrid({ name: headTitle(stack, layer, head), tools, caption: reading, rows, columns: stack.columns, weights, sentence, isMasked: isMaskedAt(stack), working: (i, j) => cellWorking({ stack, layer, head, label: rows[i] }, i + offset, j) })];
 }

@@ -44,10 +44,13 @@ function overview() {
   return [picture.element, tools, why];
 }
 
-// The word with the lowest probability is the most interesting one to open first; the end token is not a word.
+// The word with the lowest probability is the most interesting one to open first; the end token is not a word. Of a long
+// sentence it is one of the first words, which are on the screen.
+const FIRST_WORDS = 10;
 function mostUncertain() {
   let at = 0;
-  DATA.tokens.forEach((token, n) => (at = !isSpecial(TARGET, n) && token.probability < DATA.tokens[at].probability ? n : at));
+  const tokens = DATA.tokens.length > 2 * FIRST_WORDS ? DATA.tokens.slice(0, FIRST_WORDS) : DATA.tokens;
+  tokens.forEach((token, n) => (at = !isSpecial(TARGET, n) && token.probability < DATA.tokens[at].probability ? n : at));
   return at;
 }
 
@@ -55,7 +58,7 @@ const SEARCHED = "Every hypothesis of the beam search, with what was dropped and
 if (DATA.attention) {
   const isTranslation = Boolean(stackOf("cross"));
   section("words", isTranslation ? ["Translation", "The translation and what it looked at"] : ["Words", "The words and what they looked at"],
-    isTranslation ? "Ribbons are attention weights: the wider, the more the word below looked at the word above. The percentage is the probability of the word. Select a word." : "Ribbons are attention weights: the wider, the more a word of the lower line looked at a word of the upper line. Select a word.", overview);
+    isTranslation ? "Ribbons are attention weights: the wider, the more a word of the translation looked at a word of the source. The percentage is the probability of the word. Select a word." : "Ribbons are attention weights: the wider, the more a word of the second line or column looked at a word of the first. Select a word.", overview);
   section("machine", ["Machine", "The machine, step by step"], "Follow one token from left to right. Select a station to see the token's own numbers there.", machine);
   section("atlas", ["Heads", "Atlas of heads"], "Every head as a thumbnail: rows look, columns are looked at, darker is more. Select one to open it; a cell opens the sum behind it.", atlas);
   section("word", ["One word", "One word"], "What a word attends to and what attends to it, and how it reaches words several hops away.", oneWord);

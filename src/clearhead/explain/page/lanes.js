@@ -28,7 +28,7 @@ function lanes({ tokens, weights, onSelect }) {
 
   function windowSlider(side) {
     const input = make("input", { type: "range", min: 0, max: tokens[side].length - MOST_TOKENS, value: 0, oninput: () => moveWindow(side, Number(input.value)) });
-    return make("label", { class: "choice" }, make("span", {}, side === "source" ? "First word above" : "First word below"), input);
+    return make("label", { class: "choice" }, make("span", {}, side === "source" ? "First source word" : "First target word"), input);
   }
 
   function moveWindow(side, start) {
@@ -108,6 +108,14 @@ function lanes({ tokens, weights, onSelect }) {
     if (isWide(lists.source) || isWide(lists.target)) picture.classList.add("columns");
     paint();
   }
+
+  // Paper has another width than the screen: the words are arranged for it, so that the ribbons meet them.
+  const forPaper = (isPaper) => {
+    picture.style.width = isPaper ? `${PAPER_WIDTH}px` : "";
+    arrange();
+  };
+  addEventListener("beforeprint", () => forPaper(true));
+  addEventListener("afterprint", () => forPaper(false));
 
   let width = 0;
   new ResizeObserver(() => {

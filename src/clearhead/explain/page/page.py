@@ -82,10 +82,16 @@ def _notes(data: Mapping[str, Any]) -> Iterator[str]:
         yield f"The beginning “{target['prefix']}” was given, and the model continued it."
     elif target.get("is_given"):
         yield "This translation was given; the model did not choose it."
-    for difference in (data.get("translation") or {}).get("differences", ()):
+    translation = data.get("translation") or {}
+    beam = translation.get("settings", {}).get("beam", 1)
+    for difference in translation.get("differences", ()):
         best = f"“{difference['best_piece']}” ({difference['best_probability']:.4f})"
         own = f"“{difference['piece']}” ({difference['probability']:.4f})"
-        yield f"At token {difference['position'] + 1} the trace in float64 would choose {best} instead of {own}."
+        place = f"At token {difference['position'] + 1}"
+        if beam > 1:
+            yield f"{place} {best} is more probable than {own}, but the beam of {beam} compares whole translations."
+        else:
+            yield f"{place} the trace in float64 would choose {best} instead of {own}."
     yield from data.get("notes", ())
 
 

@@ -9,14 +9,23 @@ function beamTree() {
   const scroller = make("div", { class: "box", tabindex: 0, role: "group", "aria-label": "The beam as a tree; arrow keys move between its tokens" }, board);
   const why = make("p", { class: "lead", "aria-live": "polite" }, "Select a token to see its log probability and why it was kept or dropped.");
   const show = (isAll) => {
-    const wanted = isAll ? nodes : nodes.filter((node) => !["dropped", "hidden"].includes(node.fate));
+    const wanted = isAll ? nodes : keptToTheEnd(nodes);
     paintTree(board, wanted, (node) => (why.textContent = nodeSentence(node)));
   };
   const isSmall = nodes.length <= 120;
-  const tools = make("div", { class: "tools" }, switcher("Candidates", [["all", "With dropped candidates"], ["kept", "Only what was kept"]], isSmall ? "all" : "kept", (value) => show(value === "all")));
+  const tools = make("div", { class: "tools" }, switcher("Candidates", [["all", "With dropped candidates"], ["kept", "Only what was kept to the end"]], isSmall ? "all" : "kept", (value) => show(value === "all")));
   show(isSmall);
   const results = best.map((one) => make("li", {}, make("q", { dir: "auto" }, one.text), make("span", { class: "value" }, ` score ${write(one.score, 4)}, log P ${write(one.log_prob, 4)}`)));
   return [make("p", { class: "lead" }, `The search stopped ${stopped}. × dropped, ■ ended, ⊘ hidden by a rule; the thick line is the best translation.`), tools, scroller, why, make("ol", { class: "results" }, results)];
+}
+
+// The nodes of hypotheses that were never dropped: those that ended, or are the best, and what leads to them.
+function keptToTheEnd(nodes) {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const wanted = new Set();
+  for (const end of nodes.filter((node) => node.is_best || node.fate === "ended"))
+    for (let node = end; node; node = byId.get(node.parent)) wanted.add(node);
+  return nodes.filter((node) => wanted.has(node));
 }
 
 function nodeSentence(node) {

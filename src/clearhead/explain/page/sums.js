@@ -9,24 +9,27 @@ function sumLine(name, result, parts, className) {
   return make("p", { class: `sum-line ${className}`, "data-total": result }, make("b", {}, name), ` ${write(result, 4)} = ${parts.join(" + ")}`);
 }
 
-function cellWorking({ stack, layer, head }, i, j) {
+// `label` is the word that the row has in the grid: in cross-attention it is predicted or read, and the query is made of what was read.
+function cellWorking({ stack, layer, head, label }, i, j) {
   const { name, weights: allWeights } = stack.layers[layer][head];
   const weights = allWeights[i];
   const sums = DATA.sums?.[name];
-  const [query, key] = [stack.key === "cross" ? inputLabels[i] : stack.rows[i], stack.columns[j]];
-  const title = make("h4", {}, make("q", { dir: "auto" }, query), " → ", make("q", { dir: "auto" }, key), `: weight ${write(weights[j], 4)}`);
+  const key = stack.columns[j];
+  const title = [make("h4", {}, make("q", { dir: "auto" }, label), " → ", make("q", { dir: "auto" }, key), `: weight ${write(weights[j], 4)}`)];
+  if (stack.key === "cross") title.push(make("p", { class: "hint" }, "In this row the decoder has read ", make("q", { dir: "auto" }, inputLabels[i]), ", whose vector is the query, and predicts ", make("q", { dir: "auto" }, targetLabels[i]), "."));
   const seen = weights.filter((_, n) => !isMaskedAt(stack)(i, n));
   const row = sumLine("row", total(seen), seen.map((weight) => write(weight, 4)), "row-sum");
   if (isMaskedAt(stack)(i, j)) return make("div", {}, title, make("p", {}, "This key comes later in the sentence. Its score is −∞ before the softmax, so its weight is 0."));
   if (!sums) {
-    return make("div", {}, title, make("p", { class: "hint" }, "The weights of this row add up to 1, up to rounding:"), row, make("p", { class: "hint" }, headsWithSums()));
+    return make("div", {}, title, make("p", { class: "hint" }, "The weights of this row add up to 1, up to rounding:"), row, make("p", { class: "hint" }, headsWithSums(name)));
   }
   return make("div", {}, title, scoreStep(sums, i, j), softmaxStep(stack, sums, weights, i, j), row, valueStep(sums, weights, i, j));
 }
 
-function headsWithSums() {
+function headsWithSums(name) {
   const names = Object.keys(DATA.sums ?? {});
-  return names.length ? `The products behind the scores are in this file for: ${names.join(", ")}.` : "The products behind the scores are not in this file.";
+  const others = names.length ? `, but only for ${names.slice(0, 4).join(", ")}${names.length > 4 ? ` and ${names.length - 4} other heads` : ""}` : "";
+  return ["The products behind the scores of this head are not in this file", others, ". To write them, repeat the command with ", make("code", {}, `--sums ${name}`), "."];
 }
 
 // s = q·k / √E, product by product.

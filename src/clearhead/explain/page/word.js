@@ -1,6 +1,7 @@
 // One word: what it attends to and what attends to it, as a picture; and below, how it reaches other words in several hops.
 const LINE = 26; // pixels of a word in the picture
 const MOST_WORDS = 40; // words in a picture
+const NARROW = 560; // pixels: a phone gets a narrower picture
 
 function oneWord() {
   const state = { stack: stackOf("encoder") ?? STACKS[0], layer: 0, head: "mean", word: 0 };
@@ -23,10 +24,16 @@ function oneWord() {
       choice("Word", options, word, (value) => show({ word: Number(value) })),
       choice("Layer", layerOptions(stack), layer, (value) => show({ layer: Number(value) })),
       choice("Head", headOptions(stack, layer), head, (value) => show({ head: headFrom(value) })), save);
-    picture.replaceChildren(wordPicture(state));
+    picture.replaceChildren(wordPicture(state, picture.clientWidth < NARROW));
     hops.replaceChildren(...severalHops(state));
   }
   show();
+  let isNarrow = null;
+  new ResizeObserver(() => {
+    if (!picture.clientWidth || isNarrow === picture.clientWidth < NARROW) return;
+    isNarrow = picture.clientWidth < NARROW;
+    picture.replaceChildren(wordPicture(state, isNarrow));
+  }).observe(picture);
   return [tools, picture, hops];
 }
 
@@ -41,18 +48,18 @@ function neighbours({ stack, layer, head, word }) {
   return { name: sourceLabels[column], to: [], from: list(weights.map((row) => row[column]), stack.rows) };
 }
 
-function wordPicture(state) {
+function wordPicture(state, isNarrow = false) {
   const number = (weight) => draw("tspan", { class: "number" }, write(weight, 2));
   const { name, to, from } = neighbours(state);
   const sides = [strongestFirst(to), strongestFirst(from)];
   const height = LINE * (Math.max(sides[0].length, sides[1].length, 3) + 2);
-  const width = 720;
+  const { width, edge: margin, inner: gap } = isNarrow ? { width: 400, edge: 128, inner: 160 } : { width: 720, edge: 150, inner: 300 };
   const middle = height / 2 + LINE / 2;
   const title = `${headTitle(state.stack, state.layer, state.head)}: ${name}`;
   const svg = draw("svg", { class: "word-picture", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}. ${spoken(name, to, from)}` });
-  svg.append(draw("text", { class: "head", x: 142, y: 16, "text-anchor": "end" }, to.length ? "attends to" : ""), draw("text", { class: "head", x: width - 142, y: 16 }, from.length ? "is attended to by" : ""));
+  svg.append(draw("text", { class: "head", x: margin - 8, y: 16, "text-anchor": "end" }, to.length ? "attends to" : ""), draw("text", { class: "head", x: width - margin + 8, y: 16 }, from.length ? "is attended to by" : ""));
   sides.forEach((side, n) => {
-    const [edge, inner, anchor] = n ? [width - 150, 420, "start"] : [150, 300, "end"];
+    const [edge, inner, anchor] = n ? [width - margin, width - gap, "start"] : [margin, gap, "end"];
     side.forEach(({ name: other, weight }, row) => {
       const y = LINE * (row + 1) + (height - LINE * (side.length + 1)) / 2 + LINE / 2;
       svg.append(draw("path", { d: `M${inner} ${middle}C${(edge + inner) / 2} ${middle} ${(edge + inner) / 2} ${y} ${edge} ${y}`, class: "link", "stroke-width": 0.5 + 12 * weight, "stroke-opacity": 0.15 + 0.6 * weight }));
@@ -86,6 +93,11 @@ function svgFile(svg) {
 }
 
 // ---- several hops ----
+// A formula with its indices set lower: `R_l` and `R_(l-1)`.
+function formulaParts(text) {
+  return text.split(/(_\([^)]*\)|_\p{L}+|_\d+)/u).map((part) => (part.startsWith("_") ? make("sub", {}, minus(part.replace(/^_\(?|\)$/g, ""))) : part));
+}
+
 function severalHops({ stack, word }) {
   const rollout = DATA.rollout?.[stack.key === "cross" ? "decoder_to_source" : stack.key];
   const isSource = stack.key === "cross" && word >= targetLabels.length;
@@ -97,7 +109,7 @@ function severalHops({ stack, word }) {
   const sentence = (kind, weights, names) => (i, j) => `${kind} layer ${i + 1}: ${stack.rows[word]} → ${names[j]}, ${write(weights[i][j], 4)}`;
   return [make("h3", {}, "Several hops"),
     make("p", { class: "lead" }, "A word that a layer attends to has itself attended to others in the layer before. Attention rollout multiplies the layers, each half attention and half the word itself, which the residual connection keeps. Its rows add up to 1."),
-    make("p", {}, make("code", {}, (stack.key === "cross" && DATA.rollout.source_formula) || DATA.rollout.formula)),
+    make("p", { class: "equation" }, formulaParts((stack.key === "cross" && DATA.rollout.source_formula) || DATA.rollout.formula)),
     make("div", { class: "pair" },
       strip({ caption: "Single layers: mean of the heads", rows, columns: stack.columns, weights: single, sentence: sentence("attention of", single, stack.columns), marked: stack.key === "cross" ? null : word }),
       strip({ caption: "Rollout: from the input up to each layer", rows, columns, weights: rolled, sentence: sentence("rollout up to", rolled, columns), marked: stack.key === "cross" ? null : word }))];
