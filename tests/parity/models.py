@@ -40,6 +40,7 @@ VARIANTS: tuple[dict[str, Any], ...] = tuple(
         "scale_embedding": (i + j) % 3 != 1,
         "tied": ("two", "none")[j % 2],
         "has_output_bias": j % 2 == 1,
+        "scale_scores": (i, j) not in ((0, 3), (1, 2), (2, 1)),
     }
     for i, norm in enumerate(("layer", "rms", "all"))
     for j, positions in enumerate(("sinusoidal", "rotary", "learned", "none"))

@@ -294,6 +294,7 @@ MARIAN_LIKE: dict[str, Any] = {
         ({"encoder_norm": "all"}, "its norms are all and layer"),
         ({"decoder_norm": "rms", "is_gated": True}, "its norms are layer and rms (MarianMT: layer); its feed-forward network is gated"),
         ({"positions": "rotary"}, "its positions are rotary"),
+        ({"scale_scores": False}, "its attention scores are not scaled"),
         ({"positions": "learned"}, "its positions are learned"),
         ({"sinusoids": "pairs"}, "sines and cosines alternate"),
         ({"d_decoder": 9, "tied": "two"}, "d_decoder = 9 is not d_model = 6"),

@@ -85,7 +85,7 @@ def test_only_parity_detects_wrong_scaling_in_fused_attention(monkeypatch: pytes
     real = F.scaled_dot_product_attention
 
     def scaled_wrongly(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
-        return real(q, k, v, scale=1 / q.shape[-1], **options)
+        return real(q, k, v, **{**options, "scale": 1 / q.shape[-1]})
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", scaled_wrongly)
     assert failing() == {"parity"}

@@ -212,6 +212,7 @@ def test_a_module_that_is_not_the_usual_one_is_refused(change: Any, sentence: st
         ({"d_decoder": 9}, "d_decoder = 9 is not d_model = 6"),
         ({"is_gated": True, "encoder_norm": "rms"}, "its feed-forward network is gated; its norms are not layer norms"),
         ({"positions": "rotary"}, "rotary"),
+        ({"scale_scores": False}, "its attention scores are not scaled"),
         ({"encoder_blocks": 0}, "one side has no layers"),
     ],
 )

@@ -42,6 +42,7 @@ def model_lacks(config: ModelConfig) -> str | None:
         f"it only supports encoder-decoders, and the model has the shape {config.shape}": config.shape
         != "encoder-decoder",
         f"positions = {config.positions} is not supported": not config.has_position_table,
+        "it always scales attention scores, and the model has scale_scores = false": not config.scale_scores,
         "a norm over all numbers of a sentence is not supported": config.encoder_norm == "all",
         f"it supports only one width, and d_decoder = {config.decoder_width} is not d_model": (
             config.decoder_width != config.d_model

@@ -176,6 +176,7 @@ def _not_in_marian(config: ModelConfig) -> dict[str, bool]:
         "its sines and cosines alternate (MarianMT: sinusoids = blocks)": (
             config.positions == "sinusoidal" and config.sinusoids != "blocks"
         ),
+        "its attention scores are not scaled": not config.scale_scores,
         "its feed-forward network is gated": config.is_gated,
         f"d_decoder = {config.decoder_width} is not d_model = {config.d_model}": config.decoder_width != config.d_model,
     }

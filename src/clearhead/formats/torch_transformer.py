@@ -81,6 +81,7 @@ def _config_from(module: nn.Transformer, config: ModelConfig) -> ModelConfig:
         "has_last_norm": bool(norms),
         "is_gated": False,
         "heads_kept": {},
+        "scale_scores": True,
     }
     try:
         return read_config({**config.model_dump(), **changes})
@@ -139,6 +140,7 @@ def to_torch_transformer(model: Transformer) -> nn.Transformer:
         "its feed-forward network is gated": config.is_gated,
         "its norms are not layer norms": (config.encoder_norm, config.decoder_norm) != ("layer", "layer"),
         "its positions are rotary, which are inside attention": config.positions == "rotary",
+        "its attention scores are not scaled": not config.scale_scores,
         "one side has no layers": not config.encoder_blocks or not config.decoder_blocks,
     }
     reasons = [reason for reason, is_so in wrong.items() if is_so]

@@ -12,8 +12,8 @@ Changes = Mapping[str, Any]  # differences from the defaults of ModelConfig
 _OWN: Mapping[str, tuple[str, ...]] = {
     "transformer": (
         "d_decoder", "num_heads", "heads_kept", "d_ff", "encoder_norm", "decoder_norm", "norm_place", "has_last_norm",
-        "epsilon", "sinusoids", "scale_embedding", "activation", "is_gated", "has_bias", "attention_dropout",
-        "activation_dropout",
+        "epsilon", "sinusoids", "scale_scores", "scale_embedding", "activation", "is_gated", "has_bias",
+        "attention_dropout", "activation_dropout",
     ),
     "recurrent": ("cell", "is_bidirectional", "attention", "has_input_feeding", "has_residuals"),
     "convolutional": ("kernel",),

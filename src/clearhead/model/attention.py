@@ -58,6 +58,7 @@ class Attention(nn.Module):
     ) -> None:
         super().__init__()
         self.num_heads, self.d_k, self.dropout = num_heads, d_k or width // num_heads, dropout
+        self.score_root = self.d_k  # scores are divided by its square root; 1: they are not scaled
         self.is_cross = memory_width is not None
         joined = num_heads * self.d_k  # the width of all heads together; less than `width` in a pruned model
         if memory_width is None:
@@ -120,13 +121,18 @@ def attend_fused(
             cache.append(k, v)
             k, v = cache.k, cache.v
     dropout = layer.dropout if layer.training else 0.0
-    z = gates.scale_outputs(fused_heads(gates.scale_queries(q), k, v, mask, dropout))  # (B, H, Q, E)
+    scale = None if layer.score_root == layer.d_k else layer.score_root**-0.5
+    z = gates.scale_outputs(fused_heads(gates.scale_queries(q), k, v, mask, dropout, scale))  # (B, H, Q, E)
     output: Tensor = layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
     return output
 
 
-def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: PreparedMask, dropout: float) -> Tensor:
+def fused_heads(
+    q: Tensor, k: Tensor, v: Tensor, mask: PreparedMask, dropout: float, scale: float | None = None
+) -> Tensor:
     """Compute softmax(q kᵀ / √d_k) v in one kernel: PyTorch's, or a smaller one for short sentences on a GPU.
+
+    `scale` replaces 1 / √d_k.
 
     PyTorch's kernels work in tiles of 64 or 128 tokens, which are mostly empty for a short sentence.
     """
@@ -134,10 +140,12 @@ def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: PreparedMask, dropout: fl
     hidden = _hide(mask)
     if _is_short_on_gpu(q, k, dropout) and (hidden is not None or fused.mask is None):
         tile = 32 if mask.mask.packed is None else 64  # the fastest in measurements
-        z = flex_attention(q, k, v, score_mod=hidden, kernel_options=_TILES[tile])
+        z = flex_attention(q, k, v, score_mod=hidden, scale=scale, kernel_options=_TILES[tile])
         assert isinstance(z, Tensor)
     else:
-        z = F.scaled_dot_product_attention(q, k, v, attn_mask=fused.mask, dropout_p=dropout, is_causal=fused.is_causal)
+        z = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=fused.mask, dropout_p=dropout, is_causal=fused.is_causal, scale=scale
+        )
     return z if fused.has_any is None else torch.where(fused.has_any, z, 0.0)
 
 
@@ -198,7 +206,7 @@ def attend_traced(
                 for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v))
             )
         pasts.append((k, v))
-        scores = trace_scores(here, q, k, sub)
+        scores = trace_scores(here, q, k, sub, layer.score_root)
         scores = _trace_gate(here.at("score_gate"), scores, gates, "scores", head)
         mixed = trace_head(here, scores, v, allowed, sub)
         outputs.append(_trace_gate(here.at("gate"), mixed, gates, "outputs", head))
@@ -258,12 +266,13 @@ def _trace_append(trace: Tracer, cached: Tensor, new: Tensor, symbol: str) -> Te
     return appended
 
 
-def trace_scores(trace: Tracer, q: Tensor, k: Tensor, sub: str) -> Tensor:
-    """Compute and record the scaled scores of one head: (B, Q, K)"""
+def trace_scores(trace: Tracer, q: Tensor, k: Tensor, sub: str, root_of: int | None = None) -> Tensor:
+    """Compute and record the scaled scores of one head: (B, Q, K). `root_of` replaces the width of the head."""
+    root_of = q.shape[-1] if root_of is None else root_of
     scores = q @ k.transpose(-1, -2)  # (B, Q, K)
     trace.record(SCORE, scores, symbol=f"S{sub}", q=q, k=k)
-    scaled: Tensor = scores / q.shape[-1] ** 0.5
-    trace.record(SCALE, scaled, symbol=f"S′{sub}", scores=scores, root_of=q.shape[-1])
+    scaled: Tensor = scores / root_of**0.5
+    trace.record(SCALE, scaled, symbol=f"S′{sub}", scores=scores, root_of=root_of)
     return scaled
 
 

@@ -72,6 +72,9 @@ class ModelConfig(Settings):
     max_length: int = Field(
         1024, ge=1, le=2**20, description="longest sentence in tokens, with sinusoidal or learned positions"
     )
+    scale_scores: bool = Field(
+        True, description="divide attention scores by the square root of the width of a head; false only for studies"
+    )
     scale_embedding: bool = Field(True, description="multiply embeddings by the square root of the width")
     activation: Literal["relu", "gelu", "silu"] = Field(
         "relu", description="activation function of the feed-forward network"
@@ -117,6 +120,7 @@ class ModelConfig(Settings):
         absent = unused_settings(self.architecture, self.shape)
         absent |= {"architecture"} if self.architecture == "transformer" else set()
         absent |= set() if self.heads_kept else {"heads_kept"}
+        absent |= {"scale_scores"} if self.scale_scores else set()
         return {name: value for name, value in data.items() if name not in absent}
 
     @model_validator(mode="before")

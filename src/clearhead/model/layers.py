@@ -75,7 +75,10 @@ def make_attention(config: ModelConfig, where: str, memory_width: int | None = N
     if num_heads == 0:
         return HeadlessAttention(width, d_k, has_bias=config.has_bias)
     dropped = config.attention_dropout
-    return Attention(width, memory_width, num_heads, d_k=d_k, has_bias=config.has_bias, dropout=dropped)
+    layer = Attention(width, memory_width, num_heads, d_k=d_k, has_bias=config.has_bias, dropout=dropped)
+    if not config.scale_scores:
+        layer.score_root = 1
+    return layer
 
 
 class EncoderBlock(nn.Module):

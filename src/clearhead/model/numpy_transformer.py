@@ -25,6 +25,7 @@ def numpy_lacks(config: ModelConfig) -> str | None:
         f"it only supports encoder-decoders, and the model has the shape {config.shape}": config.shape
         != "encoder-decoder",
         "it does not support rotary positions": config.positions == "rotary",
+        "it always scales attention scores, and the model has scale_scores = false": not config.scale_scores,
         "it does not support a norm over all numbers of a sentence": config.encoder_norm == "all",
     }
     return next((reason for reason, is_so in reasons.items() if is_so), None)

@@ -185,6 +185,7 @@ def test_conversions_that_nobody_uses_are_deleted_after_a_month(saved: Path, cac
     [
         ({"shape": "decoder"}, "the model has the shape decoder"),
         ({"positions": "rotary"}, "positions = rotary is not supported"),
+        ({"scale_scores": False}, "it always scales attention scores"),
         ({"positions": "none"}, "positions = none is not supported"),
         ({"encoder_norm": "all"}, "a norm over all numbers"),
         ({"d_decoder": 24, "tied": "two"}, "d_decoder = 24 is not d_model"),

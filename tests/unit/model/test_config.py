@@ -181,7 +181,10 @@ def test_tied_tables_are_one_parameter(tied: str, tables: int) -> None:
 
 def test_a_transformers_file_does_not_name_its_architecture() -> None:
     data = ModelConfig(source_vocabulary=7).model_dump()
-    assert {"architecture", "cell", "kernel", "heads_kept"} & set(data) == set()
+    assert {"architecture", "cell", "kernel", "heads_kept", "scale_scores"} & set(data) == set()
+    unscaled = ModelConfig(source_vocabulary=7, scale_scores=False)
+    assert unscaled.model_dump()["scale_scores"] is False
+    assert read_config(unscaled.model_dump(mode="json")) == unscaled
 
 
 @pytest.mark.parametrize("shape", ["encoder-decoder", "encoder", "decoder"])

@@ -75,6 +75,7 @@ def test_hypotheses_follow_their_parents_and_sentences_are_dropped() -> None:
     ("changes", "reason"),
     [
         ({"positions": "rotary"}, "rotary positions"),
+        ({"scale_scores": False}, "it always scales attention scores"),
         ({"encoder_norm": "all"}, "a norm over all numbers"),
         ({"shape": "decoder"}, "the model has the shape decoder"),
         ({}, None),
