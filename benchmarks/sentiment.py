@@ -7,13 +7,15 @@ neutral sentences). Only whole sentences are used: published models were trained
     python benchmarks/sentiment.py --data sst --work runs/sentiment                 # three seeds
     python benchmarks/sentiment.py --data sst --work runs/sentiment --seeds 1 --epochs 4    # on two cores
 
---data has train.tsv, valid.tsv and test.tsv, plain or .xz: label, grade, text. TF-IDF needs scikit-learn (dev extra).
+--data has train.tsv, valid.tsv and test.tsv, plain or .xz: label, grade, text. TF-IDF needs scikit-learn
+(pip install '.[benchmarks]').
 """
 
 import argparse
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -120,6 +122,8 @@ def main() -> None:
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     options = parser.parse_args()
+    if "tf-idf" in options.systems and find_spec("sklearn") is None:
+        parser.error("tf-idf needs scikit-learn: pip install '.[benchmarks]', or choose other --systems")
     print_machine(options.device)
     heading = ("reader", "parameters", "seeds", "accuracy", "95 % (first seed)", "macro-F1", "95 % (first seed)", "s")
     for num_classes in options.classes:

@@ -19,6 +19,10 @@ LINES = [
     "a dog, a bird and 17 fish",
     "good morning my friend",
 ]
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "transformer": {},
+    "convolutional": {"architecture": "convolutional"},
+}
 LABELS = ("negative", "neutral", "positive")
 
 

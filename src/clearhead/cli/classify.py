@@ -9,7 +9,7 @@ import typer
 from clearhead.cli.model_option import Device, ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.score import ModelPrecision
-from clearhead.cli.text_lines import TextLineOptions
+from clearhead.cli.text_lines import TextLineOptions, hint_at_page
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
 from clearhead.errors import ClearheadError, DataError, not_installed, printable
 
@@ -215,11 +215,7 @@ class _Output:
             self._explainer = LabelExplainer.of(self._classifier)
             if not self._shown.as_json:
                 typer.echo(_LEGEND, err=True)
-                typer.echo(
-                    f"clearhead: clearhead explain -m {printable(self._model)} TEXT -o page.html makes a page with "
-                    "every head and layer.",
-                    err=True,
-                )
+                hint_at_page(self._model, self._classifier.model.config.architecture)
         try:
             return self._explainer.explain(classification)
         except DataError as wrong:

@@ -11,7 +11,7 @@ import typer
 from clearhead.cli.model_option import Device, ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.score import ModelPrecision
-from clearhead.cli.text_lines import TextLineOptions
+from clearhead.cli.text_lines import TextLineOptions, hint_at_page
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
 from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
@@ -217,11 +217,7 @@ class _Output:
 
         if not (self._has_note or self._shown.as_json):
             self._has_note = True
-            typer.echo(
-                f"clearhead: clearhead explain -m {printable(self._model)} TEXT -o page.html makes a page with every "
-                "head and layer.",
-                err=True,
-            )
+            hint_at_page(self._model, self._generator.model.config.architecture)
         return token_choices(self._generator, generated, rank, self._shown.alternatives)
 
 

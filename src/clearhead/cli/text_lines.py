@@ -74,6 +74,16 @@ class TextLineOptions:
         write_file(self.output, "".join(f"{line}\n" for line in lines).encode())
 
 
+def hint_at_page(model: str, architecture: str) -> None:
+    """Say how to get the page of an explanation, if the architecture has one."""
+    if architecture == "transformer":
+        typer.echo(
+            f"clearhead: clearhead explain -m {printable(model)} TEXT -o page.html makes a page with every head and "
+            "layer.",
+            err=True,
+        )
+
+
 def refuse_files(texts: Sequence[str], verb: str) -> None:
     """Raise ConfigError if a text is the name of a file: its lines were meant, not its name."""
     for text in texts:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.cli.text_lines import TextLineOptions, refuse_files
+from clearhead.cli.text_lines import TextLineOptions, hint_at_page, refuse_files
 from clearhead.errors import ConfigError
 
 
@@ -27,3 +27,10 @@ def test_lines_go_to_the_file_or_to_standard_output(tmp_path: Path, capsys: pyte
     assert capsys.readouterr().out == "one\ntwo\n"
     TextLineOptions(output=tmp_path / "out").write(iter(["one", "", "two"]))
     assert (tmp_path / "out").read_text() == "one\n\ntwo\n"
+
+
+def test_a_page_is_promised_only_where_there_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    hint_at_page("runs/my", "convolutional")
+    assert capsys.readouterr().err == ""
+    hint_at_page("runs/my", "transformer")
+    assert "clearhead explain -m runs/my TEXT -o page.html makes a page" in capsys.readouterr().err

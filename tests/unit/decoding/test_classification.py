@@ -9,16 +9,24 @@ from clearhead.decoding import classification
 from clearhead.decoding.classification import Classification, Classifier, open_classifier
 from clearhead.errors import ConfigError, DataError
 from clearhead.model import Batch
-from tests.small_halves import LABELS, LINES, make_classifier_run, make_writer_run, small_model, small_vocabularies
+from tests.small_halves import (
+    ARCHITECTURES,
+    LABELS,
+    LINES,
+    make_classifier_run,
+    make_writer_run,
+    small_model,
+    small_vocabularies,
+)
 from tests.small_run import make_run
 
 TEXTS = [*LINES, "cat", "the old dog sees the small house and a fish", "book"]
 
 
-@pytest.fixture(scope="module")
-def classifier() -> Classifier:
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def classifier(request: pytest.FixtureRequest) -> Classifier:
     vocabularies = small_vocabularies(LABELS)
-    return Classifier(small_model(vocabularies), vocabularies)
+    return Classifier(small_model(vocabularies, **ARCHITECTURES[request.param]), vocabularies)
 
 
 def test_the_probabilities_are_those_of_the_model_alone(classifier: Classifier) -> None:

@@ -11,7 +11,7 @@ from clearhead.decoding.generation import TextGenerator, open_generator
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.token_choices import token_choices
 from clearhead.errors import ConfigError, DataError
-from tests.small_halves import make_classifier_run, make_writer_run, small_model, small_vocabularies
+from tests.small_halves import ARCHITECTURES, make_classifier_run, make_writer_run, small_model, small_vocabularies
 from tests.small_run import make_run
 
 PROMPTS = ["the red cat", "a dog", "where is", "good morning my friend", "the old house"]
@@ -19,10 +19,10 @@ SETTINGS = SearchSettings(max_length=5)
 SAMPLING = SearchSettings(max_length=5, temperature=1.0, n_best=2, seed=7)
 
 
-@pytest.fixture(scope="module")
-def generator() -> TextGenerator:
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def generator(request: pytest.FixtureRequest) -> TextGenerator:
     vocabularies = small_vocabularies()
-    return TextGenerator(small_model(vocabularies), vocabularies)
+    return TextGenerator(small_model(vocabularies, **ARCHITECTURES[request.param]), vocabularies)
 
 
 @pytest.mark.parametrize("settings", [SETTINGS, SAMPLING], ids=["greedy", "sampling"])

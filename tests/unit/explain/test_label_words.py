@@ -9,15 +9,15 @@ from clearhead.explain.label_words import LabelExplainer, gradient_input
 from clearhead.explain.opening import LoadedModel
 from clearhead.explain.sentence import explain
 from clearhead.model import Batch
-from tests.small_halves import LABELS, LINES, small_model, small_vocabularies
+from tests.small_halves import ARCHITECTURES, LABELS, LINES, small_model, small_vocabularies
 
 TEXT = LINES[0]
 
 
-@pytest.fixture(scope="module")
-def classifier() -> Classifier:
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def classifier(request: pytest.FixtureRequest) -> Classifier:
     vocabularies = small_vocabularies(LABELS)
-    return Classifier(small_model(vocabularies), vocabularies)
+    return Classifier(small_model(vocabularies, **ARCHITECTURES[request.param]), vocabularies)
 
 
 def test_leaving_out_is_the_change_of_log_p(classifier: Classifier) -> None:
@@ -54,7 +54,9 @@ def test_the_gradient_is_that_of_finite_differences(classifier: Classifier) -> N
         assert float(gradients[place]) == pytest.approx(float(values[1] - values[0]) / (2 * step), abs=1e-6)
 
 
-def test_the_page_of_an_explanation_has_the_same_numbers(classifier: Classifier) -> None:
+def test_the_page_of_an_explanation_has_the_same_numbers() -> None:
+    vocabularies = small_vocabularies(LABELS)
+    classifier = Classifier(small_model(vocabularies), vocabularies)
     outcome = next(iter(classifier.classify([TEXT])))
     assert outcome is not None
     words = LabelExplainer.of(classifier).explain(outcome)

@@ -10,12 +10,12 @@ from clearhead.decoding.search.sampling import sample_with
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.text_stepper import TextStepper
 from clearhead.model import SequenceModel
-from tests.small_halves import small_model, small_vocabularies
+from tests.small_halves import ARCHITECTURES, small_model, small_vocabularies
 
 
-@pytest.fixture(scope="module")
-def model() -> SequenceModel:
-    return small_model(small_vocabularies()).to(dtype=torch.float64)
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def model(request: pytest.FixtureRequest) -> SequenceModel:
+    return small_model(small_vocabularies(), **ARCHITECTURES[request.param]).to(dtype=torch.float64)
 
 
 @pytest.fixture
