@@ -237,6 +237,12 @@ def _recurrent(make: Maker) -> Data:
         data["output"] = {"W": make.plain(make.size(), state), "after": make.chooser.choice(["last", "every"])}
     if make.often(0.5):
         return data | {"cell": cell()}
+    if make.often(0.4):
+        gru = {gate: cell() for gate in ("reset", "update", "candidate")}
+        if make.often(0.5):
+            gru["candidate"]["c"] = make.vector(state)
+        rules = {"reset": make.chooser.choice(["before", "after"]), "update": make.chooser.choice(["keep", "replace"])}
+        return data | {"gru": gru, **rules}
     gates = {gate: cell() for gate in ("forget", "input", "candidate", "output")}
     return data | {"lstm": gates, "c0": make.vector(state)}
 

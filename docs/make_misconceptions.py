@@ -60,6 +60,7 @@ HEADINGS: Mapping[str, str] = {
     "join": "Concatenation",
     "add": "Sums",
     "multiply": "Products, cell by cell",
+    "complement": "1 - z",
     "activate": "Activation functions",
     "exponentiate": "Exponentials",
     "row_sum": "Sums of exponentials",

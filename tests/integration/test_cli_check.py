@@ -194,6 +194,10 @@ NAMES = {
         "t=1: forget gate": "f₁", "t=1: o": "o₁", "t=2: i": "i₂", "t=2: o": "o₂", "t=2: cell state": "c₂",
         "t=2: hidden state": "h₂", "t=1: candidate": "g₁", "h_1": "h₁",
     },
+    "gru.yaml": {
+        "t=1: reset gate": "r₁", "t=2: update gate": "z₂", "update gate 1": "z₁", "h~_2": "n₂", "candidate 1": "n₁",
+        "1 - z_1": "(1 - z₁)", "t=2: z": "z₂", "h_2": "h₂",
+    },
     "add-and-norm.yaml": {"X + Y": "R", "mean": "μ", "var": "σ²", "Add & Norm": "N"},
 }  # fmt: skip
 

@@ -51,11 +51,16 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
         "sinusoidal": "sine and cosine of the same angle in each pair",
         "sinusoidal-odd-exponent": "2i+1 in the cosine's exponent",
     },
+    "reset": {
+        "before": "a reset gate that is applied before the product with U",
+        "after": "a reset gate that is applied after the product with U",
+    },
+    "update": {"keep": "z as the weight of the old state", "replace": "z as the weight of the candidate"},
 }
 # What a problem means that does not state the key; it is tried first, and not again.
 _DEFAULTS: Mapping[str, str] = {
     **{"layout": "rows", "scale": "sqrt(d_k)", "normaliser": "softmax", "mask": "none"},
-    **{"norm": "layer", "norm_place": "post", "formula": "sinusoidal"},
+    **{"norm": "layer", "norm_place": "post", "formula": "sinusoidal", "reset": "after", "update": "keep"},
 }
 _UNEXPLAINED = (Verdict.SLIP, Verdict.TRANSCRIPTION, Verdict.UNSUPPORTED, Verdict.UNCHECKED)
 _ATTENTION = ("scale", "normaliser", "mask")
@@ -68,6 +73,7 @@ KEYS_BY_KIND: Mapping[str, tuple[str, ...]] = {
     "add-and-norm": ("norm",),
     "encoder-block": ("norm", "norm_place"),
     "decoder-block": ("norm", "norm_place"),
+    "recurrent": ("reset", "update"),  # of a GRU
 }
 IN_LAYER: Mapping[str, tuple[str, ...]] = {
     "encoder-block": ("self_attention",),
@@ -193,6 +199,8 @@ def _open_keys(problem: Mapping[str, Any]) -> list[str]:
         layers = [problem.get(name) for name in IN_LAYER[kind]]
         if all(isinstance(layer, Mapping) and "scale" not in layer for layer in layers):
             keys.append("scale")
+    if kind == "recurrent" and "gru" not in problem:
+        return []
     if "norms" in problem and "norm" in keys:
         keys.remove("norm")
     if str(problem.get("layout", "")) == "" and "layout" in keys and kind == "cross-attention" and "X_D" in problem:

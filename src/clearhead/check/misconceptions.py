@@ -11,10 +11,17 @@ from itertools import permutations
 
 import numpy as np
 
-from clearhead.check.graph import FromGiven, FromRecord, Source
+from clearhead.check.graph import FromGiven, FromRecord, Graph, Source
 from clearhead.check.norm_misconceptions import deviation_rules, mean_rules, normalise_rules, variance_rules
 from clearhead.check.part_misconceptions import copy_rules
 from clearhead.check.position_misconceptions import angle_rules, position_rules, rotate_rules
+from clearhead.check.recurrent_misconceptions import (
+    complement_rules,
+    gate_product_rules,
+    gate_sum_rules,
+    mixed_state_rules,
+    reset_after_rules,
+)
 from clearhead.check.softmax_misconceptions import exponentiate_rules, row_sum_rules
 from clearhead.check.wrong_rule import Site, Variant, worked, worked_down_columns, worked_over_all
 from clearhead.worksheet.arrays import Array
@@ -151,6 +158,7 @@ def _project(site: Site) -> Iterator[Variant]:
         )
     yield from _other_weights(site, w)
     yield from _other_states(site)
+    yield from reset_after_rules(site)
 
 
 def _other_weights(site: Site, w: Array) -> Iterator[Variant]:
@@ -188,19 +196,30 @@ def _transform(site: Site) -> Iterator[Variant]:
         )
     yield from _other_weights(site, w)
     yield from _other_states(site)
+    yield from reset_after_rules(site)
 
 
 def _other_states(site: Site) -> Iterator[Variant]:
     """Calculate a recurrent step from the state of another time step."""
-    if site.where[-1] != "from_state":
+    if site.where[-1] != "from_state" or _is_reset(site.graph, site.graph.sources[site.index]["x"]):
         return
     tried: list[Source] = [site.graph.sources[site.index]["x"]]
     for index, record in enumerate(site.graph.records):
         is_alike = record.step.name == site.step and record.where.endswith("from_state") and index != site.index
         source = site.graph.sources[index].get("x") if is_alike else None
-        if source is not None and source not in tried and _is_before(source, site.index):
+        is_state = source is not None and not _is_reset(site.graph, source)
+        if source is not None and is_state and source not in tried and _is_before(source, site.index):
             tried.append(source)
             yield site.changed("h_t used for h_{t−1}", x=site.fetch(source))
+
+
+def _is_reset(graph: Graph, source: Source) -> bool:
+    """Return whether an input is r ⊙ h of a GRU, and not a state."""
+    return (
+        isinstance(source, FromRecord)
+        and graph.records[source.index].step.name == "multiply"
+        and (graph.records[source.index].where.endswith(".reset"))
+    )
 
 
 def _is_before(source: Source, index: int) -> bool:
@@ -230,11 +249,14 @@ def _add(site: Site) -> Iterator[Variant]:
         yield Variant("first term forgotten", second)
     yield site.changed("subtracted instead of added", b=-b)
     yield worked("multiplied instead of added", "multiply", {"a": first, "b": second})
+    yield from gate_sum_rules(site)
+    yield from mixed_state_rules(site)
 
 
 def _multiply(site: Site) -> Iterator[Variant]:
     a, b = site.inputs["a"], site.inputs["b"]
     yield worked("added instead of multiplied", "add", {"a": a, "b": b})
+    yield from gate_product_rules(site)
 
 
 def _activate(site: Site) -> Iterator[Variant]:
@@ -301,6 +323,7 @@ MISCONCEPTIONS: Mapping[str, Callable[[Site], Iterator[Variant]]] = {
     "join": _join,
     "add": _add,
     "multiply": _multiply,
+    "complement": complement_rules,
     "activate": _activate,
     "exponentiate": exponentiate_rules,
     "row_sum": row_sum_rules,

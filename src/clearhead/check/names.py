@@ -32,7 +32,7 @@ _POSITION = re.compile(r"(PE?)\s*\(\s*(?:pos\s*=?\s*)?(\d+)\s*\)").fullmatch  # 
 _HEAD = re.compile(r"(?i)(|.*[^a-z])head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch
 _DEVIATION = re.compile(r"(?i)sigma_\{?(\d{1,3})\}?").fullmatch  # of a token, and not the variance sigma^2
 # A row by its number, q2 or Q_2, or by its token, q_Vamos. A token needs the separator: "values" is not a row of V.
-_NUMBERED = re.compile(r"(.*?[^\W\d_]|.*[αμσθ])(?:[\s_^{]*(\d+)|[\s_^{]+([^\W\d_]{2,}))\}?")
+_NUMBERED = re.compile(r"(.*?[^\W\d_]|.*[αμσθ~\u0303])(?:[\s_^{]*(\d+)|[\s_^{]+([^\W\d_]{2,}))\}?")
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,10 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
     shorter = _NUMBERED.fullmatch(name.translate(SUBSCRIPTS).strip())
     if shorter is None:
         return RecordCandidates(())
-    deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
+    word = shorter[1].rstrip("_^{ ")
+    deeper = find_records(graph, word, where)
+    if shorter[2] and deeper.nodes and all(graph.records[i].where.endswith("_gate") for i in deeper.nodes):
+        return find_records(graph, word, f"{where}.t={shorter[2]}".lstrip("."))  # the forget gate of a time step
     return RecordCandidates(()) if deeper.row else replace(deeper, row=shorter[2] or shorter[3])
 
 

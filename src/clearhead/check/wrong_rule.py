@@ -45,6 +45,11 @@ class Site:
         return self.graph.inputs(self.index, self.fetch)
 
     @property
+    def value(self) -> Array:
+        """The value of the record in the student's working."""
+        return np.asarray(self.fetch(FromRecord(self.index)))
+
+    @property
     def where(self) -> list[str]:
         """The parts of the record's path."""
         return self.graph.records[self.index].where.split(".")

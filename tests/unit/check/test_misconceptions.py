@@ -6,7 +6,13 @@ import inspect
 import numpy as np
 import pytest
 
-from clearhead.check import misconceptions, norm_misconceptions, part_misconceptions, position_misconceptions
+from clearhead.check import (
+    misconceptions,
+    norm_misconceptions,
+    part_misconceptions,
+    position_misconceptions,
+    recurrent_misconceptions,
+)
 from clearhead.check.graph import Graph, fetch_from
 from clearhead.check.misconceptions import MISCONCEPTIONS, variants
 from clearhead.check.wrong_rule import Site
@@ -56,6 +62,7 @@ LISTED = {
     "additive score without tanh": "additive score without tanh",
 }
 UNIT = [[1, 0], [0, 1]]
+GATE = {"W": UNIT, "U": [[0.1, 0.2], [0, 0.3]], "b": [0.1, 0]}
 FIXED = {"mask": "none", "normaliser": "softmax", "layout": "rows"}
 ATTENTION = {
     "kind": "self-attention", "X": [[1, 2], [3, -1]], "W_Q": [[1, 2], [0, 1]], "W_K": [[2, 1], [1, -1]],
@@ -76,6 +83,9 @@ PROBLEMS = [
     {"kind": "positions", "d_model": 4, "positions": 3, "formula": "sinusoidal"},
     {"kind": "feed-forward", "X": [[1, 2]], "W_1": [[1, -1], [-2, 1]], "W_2": [[1], [2]]},
     {"kind": "recurrent", "X": [[1, 0], [0, 1], [1, 1]], "cell": {"W": UNIT, "U": [[0.1, 0.2], [0, 0.3]], "b": [0.1, 0]}, "h0": [0.5, -0.5]},
+    *({"kind": "recurrent", "X": [[1, 0], [0, 1]], "h0": [0.5, -0.5], "reset": reset, "update": update, "gru": {
+        "reset": GATE, "update": GATE | {"U": [[0.4, 0], [-0.2, 0.1]]}, "candidate": GATE | {"c": [0.1, 0.3]},
+    }} for reset, update in (("before", "replace"), ("after", "keep"))),
     {"kind": "seq2seq-attention", "score": "multiplicative", "h": UNIT, "s": [1, 2], "W": [[1, 2], [3, 4]]},
     {"kind": "seq2seq-attention", "score": "additive", "h": UNIT, "s": [1, 2], "W_h": UNIT, "W_s": [[1, 2], [0, 1]], "v": [1, 1]},
 ]  # fmt: skip
@@ -107,7 +117,13 @@ def test_every_misconception_belongs_to_an_existing_step():
 
 def test_every_function_that_yields_misconceptions_is_in_the_table():
     """A function that yields variants and is never called is dead code."""
-    modules = (misconceptions, norm_misconceptions, part_misconceptions, position_misconceptions)
+    modules = (
+        misconceptions,
+        norm_misconceptions,
+        part_misconceptions,
+        position_misconceptions,
+        recurrent_misconceptions,
+    )
     trees = [ast.parse(inspect.getsource(module)) for module in modules]
     used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
     nodes = [node for tree in trees for node in tree.body]

@@ -125,6 +125,7 @@ class ExerciseContext:
     is_columns: bool = False
     is_cross: bool = False
     is_recurrent: bool = False  # with one pre-activation z in each time step
+    is_gru: bool = False  # whose update gate is z
     weights_name: str = "A"
     scores_name: str = "QKᵀ"
     num_rows: int = 0

@@ -185,6 +185,8 @@ def build_working(
     entries: list[Entry] = []
     for chain in exercise.chains:
         entries += split_chain(chain, context)
+    if context.is_gru:
+        entries = [_of_gru(entry) for entry in entries]
     entries = _without_odd_numbers(entries, context)
     notes = list(notes)
     notes += [line_note("read", sentence, line) for sentence, line in context.renamed]
@@ -209,6 +211,12 @@ def build_working(
     notes.sort(key=lambda note: note.line)
     working = Working(inferred.data, lines, exercise.title, has_decimal_comma=has_comma, notes=tuple(notes))
     return BuiltExercise(working, inferred, tuple(entries))
+
+
+def _of_gru(entry: Entry) -> Entry:
+    """Return a line with the name that it has in a GRU, where z is the update gate and not the output of attention."""
+    update = re.fullmatch(r"[Zz]\[(\d{1,3})\]", entry.name)
+    return entry if update is None else replace(entry, name=f"z_{update[1]}", part=None, row=0)
 
 
 def _without_odd_numbers(entries: list[Entry], context: ExerciseContext) -> list[Entry]:
@@ -245,6 +253,7 @@ def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> ExerciseC
         is_seq2seq,
         is_columns,
         is_cross,
+        is_gru=kind == "recurrent" and "gru" in (problem or {}),
         is_recurrent=kind == "recurrent" and "W" in (problem or {}).get("cell", {}),
         num_rows=num_rows,
         num_values=_num_values(exercise, problem),

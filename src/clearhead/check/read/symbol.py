@@ -18,9 +18,10 @@ _GREEK = {
     **{"epsilon": "ε", "varepsilon": "ε", "phi": "φ", "omega": "ω", "tau": "τ", "eta": "η", "emptyset": "∅"},
 }
 _GROUP = re.compile(
-    r"\\(?:text|textbf|textit|textrm|mathbf|mathrm|mathit|mathsf|mathcal|mathbb|operatorname|bm|boldsymbol|hat|tilde|bar|"
+    r"\\(?:text|textbf|textit|textrm|mathbf|mathrm|mathit|mathsf|mathcal|mathbb|operatorname|bm|boldsymbol|hat|bar|"
     r"vec|mbox|overline|underline|underbrace|textcircled)\*?\s{0,3}\{([^{}]{0,200})\}"
 )
+_TILDE = re.compile(r"\\(?:wide)?tilde\s{0,3}(?:\{\s{0,3}([A-Za-z])\s{0,3}\}|([A-Za-z]))|([A-Za-z])\u0303")
 _FRACTION = re.compile(r"\\[dt]?frac\s{0,3}\{([^{}]{0,200})\}\s{0,3}\{([^{}]{0,200})\}")
 _ROOT = re.compile(r"\\sqrt\s{0,3}\{([^{}]{0,200})\}")
 _TRANSPOSED = re.compile(
@@ -79,6 +80,7 @@ def plain(text: str) -> str:
     text = text[:2000]
     text = re.sub(r"\\textcircled\s?\{[^{}]{0,9}\}", " ", text)
     text = re.sub(r"\\(?:(?:quad|qquad|left|right)(?![a-zA-Z])|[,;!: ])", " ", text)
+    text = _TILDE.sub(lambda match: f"{match[1] or match[2] or match[3]}~", text)
     for _ in range(6):
         before = text
         text = _TRANSPOSED.sub("ᵀ", text)
@@ -173,6 +175,14 @@ def _row(match: re.Match[str]) -> Symbol:
     return Symbol(f"{letter}[{int(match[2])}]", _ROW_LETTERS[match[1].lower()], int(match[2]))
 
 
+def _candidate(match: re.Match[str]) -> Symbol:
+    return Symbol(f"{match[1]}~_{int(match[2])}" if match[2] else f"{match[1]}~")
+
+
+def _rest_of_update(match: re.Match[str]) -> Symbol:
+    return Symbol(f"1 - z_{int(match[1])}" if match[1] else "1 - z")
+
+
 def _fixed(name: str, part: Part | None) -> Callable[[re.Match[str]], Symbol]:
     return lambda match: Symbol(name, part)
 
@@ -194,6 +204,8 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Symbol]], ...] = 
         (r"(?i)softmax\(.*", _fixed("softmax", "weights")),
         (r"(?i)attention\(.*", _fixed("Attention", "output")),
         (r"(?i)(?:relu|tanh|sigmoid|gelu|silu)\(.{1,40}\)", _shown(None)),
+        (r"([A-Za-z])~_?\(?(\d{1,3})?\)?", _candidate),
+        (r"\(?1[-−–]z_?\(?(\d{1,3})?\)?", _rest_of_update),
         (r"W[×*·]?[hH]_?\(?(\d{1,3})\)?", _transformed_row),
         (r"W|W_a", _fixed("W", "W")),
         (r"s(?:[_^]\{?t\}?)?ᵀ?|S(?:[_^]\{?t\}?ᵀ?|ᵀ)", _fixed("s", "s")),
