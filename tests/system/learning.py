@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clearhead.model import Batch, ModelConfig, Transformer, check_batch
+from clearhead.model import BaseSequenceModel, Batch, ModelConfig, build_model, check_batch
 
 PAD, BOS, EOS, FIRST = 0, 1, 2, 3  # the first word is 3
 VOCABULARY, SHORTEST, LONGEST = 20, 3, 10
@@ -26,11 +26,11 @@ class Recipe:
     warm_up: int = 100
 
 
-def train(config: ModelConfig, task: Task, recipe: Recipe) -> Transformer:
+def train(config: ModelConfig, task: Task, recipe: Recipe) -> BaseSequenceModel:
     """Train a model on fresh batches of a task: AdamW, warm-up, then a cosine down to 0."""
     torch.manual_seed(0)
     random = torch.Generator().manual_seed(1)
-    model = Transformer(config)
+    model = build_model(config)
     optimiser = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
     for step in range(1, recipe.steps + 1):
         gone = max(0, step - recipe.warm_up) / (recipe.steps - recipe.warm_up)
@@ -48,7 +48,7 @@ def train(config: ModelConfig, task: Task, recipe: Recipe) -> Transformer:
 
 
 @torch.no_grad()
-def greedy(model: Transformer, source: Tensor, longest: int) -> Tensor:
+def greedy(model: BaseSequenceModel, source: Tensor, longest: int) -> Tensor:
     """Write the most probable token again and again, with a cache, until eos: (B, longest), padded on the right."""
     memory = model.encode(source)
     cache = model.start_cache(memory, len(source), source.device)
@@ -70,8 +70,9 @@ def held_out(task: Task, number: int = 512) -> Batch:
 
 def small_config(**changes: Any) -> ModelConfig:
     """Return the config of one block per side, of width 64: enough for these tasks."""
-    sizes = {"source_vocabulary": VOCABULARY, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 64, "d_ff": 128}
-    return ModelConfig(**{**sizes, "num_heads": 4, "dropout": 0.0, "max_length": 16, **changes})
+    sizes = {"source_vocabulary": VOCABULARY, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 64}
+    own = {"d_ff": 128, "num_heads": 4} if "architecture" not in changes else {}
+    return ModelConfig(**{**sizes, **own, "dropout": 0.0, "max_length": 16, **changes})
 
 
 # Tasks

@@ -22,6 +22,14 @@ from tests.system.learning import (
     train,
 )
 
+# Without attention, the state of an LSTM must hold the entire sentence.
+ARCHITECTURES: dict[str, dict[str, object]] = {
+    "transformer": {},
+    "gru": {"architecture": "recurrent", "cell": "gru"},
+    "lstm without attention": {"architecture": "recurrent", "attention": "none"},
+}
+RATES = {"transformer": 3e-3, "gru": 6e-3, "lstm without attention": 6e-3}
+COPY_STEPS = {"transformer": 300, "gru": 350, "lstm without attention": 1000}
 RULES: dict[str, Callable[[list[int]], list[int]]] = {
     "copy": lambda row: row,
     "reverse": lambda row: row[::-1],
@@ -39,21 +47,24 @@ def exact(task_name: str, longest: int, recipe: Recipe, **changes: object) -> fl
     return float((greedy(model, batch.source, batch.target.shape[1]) == batch.target).all(dim=1).double().mean())
 
 
-def test_it_learns_to_copy_short_sentences() -> None:
-    score = exact("copy", 5, Recipe(steps=300))
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_it_learns_to_copy_short_sentences(name: str) -> None:
+    score = exact("copy", 5, Recipe(COPY_STEPS[name], RATES[name]), **ARCHITECTURES[name])
     assert score >= 0.99, f"{score:.1%} of the sentences are right"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task_name", RULES)
-def test_it_learns_to_rewrite_sentences(task_name: str) -> None:
-    score = exact(task_name, LONGEST, Recipe(steps=700))
+@pytest.mark.parametrize("name", ["transformer", "gru"])
+def test_it_learns_to_rewrite_sentences(name: str, task_name: str) -> None:
+    score = exact(task_name, LONGEST, Recipe(700, RATES[name]), **ARCHITECTURES[name])
     assert score >= 0.99, f"{score:.1%} of the sentences are right"
 
 
-def test_a_decoder_learns_to_continue_a_language() -> None:
-    config = small_config(shape="decoder", decoder_blocks=2)
-    model = train(config, counting_on, Recipe(steps=400))
+@pytest.mark.parametrize("name", ["transformer", "gru"])
+def test_a_decoder_learns_to_continue_a_language(name: str) -> None:
+    config = small_config(shape="decoder", decoder_blocks=2, **ARCHITECTURES[name])
+    model = train(config, counting_on, Recipe(400, RATES[name]))
     batch = held_out(counting_on)
     assert batch.target is not None
     with torch.no_grad():
@@ -62,8 +73,9 @@ def test_a_decoder_learns_to_continue_a_language() -> None:
     assert right >= 0.99, f"{right:.1%} of the words are right"
 
 
-def test_an_encoder_learns_to_classify() -> None:
-    config = small_config(shape="encoder", num_classes=3)
+@pytest.mark.parametrize("name", ["transformer", "gru"])
+def test_an_encoder_learns_to_classify(name: str) -> None:
+    config = small_config(shape="encoder", num_classes=3, **ARCHITECTURES[name])
     model = train(config, commonest, Recipe(steps=300))
     batch = held_out(commonest)
     with torch.no_grad():

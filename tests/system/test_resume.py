@@ -16,6 +16,10 @@ from safetensors.torch import load_file
 from tests.system.forked import ForkServer, fork_server
 
 KILLS, STEPS = 20, 400  # eight times through the sentences
+MODELS = {
+    "transformer": "{encoder_blocks: 1, decoder_blocks: 1, d_model: 24, d_ff: 40, num_heads: 2}",
+    "recurrent": "{architecture: recurrent, cell: lstm, encoder_blocks: 1, decoder_blocks: 2, d_model: 24, dropout: 0.1}",
+}
 CONFIG = f"""
 data:
   train:
@@ -23,7 +27,6 @@ data:
     - {{built_in: reverse, weight: 0.015, language: back}}
   valid: {{built_in: copy, language: same}}
 text: {{kind: unigram, vocabulary: 64, sampling: 0.3}}
-model: {{encoder_blocks: 1, decoder_blocks: 1, d_model: 24, d_ff: 40, num_heads: 2}}
 training:
   steps: {STEPS}
   batch_tokens: 192
@@ -54,22 +57,25 @@ def frames(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_a_run_killed_twenty_times_ends_with_the_same_numbers(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("architecture", "most_kills"), [("transformer", KILLS), ("recurrent", KILLS // 4)])
+def test_a_run_killed_again_and_again_ends_with_the_same_numbers(
+    tmp_path: Path, architecture: str, most_kills: int
+) -> None:
     config = tmp_path / "config.yaml"
-    config.write_text(CONFIG)
+    config.write_text(f"{CONFIG}model: {MODELS[architecture]}\n")
     complete, killed = tmp_path / "complete", tmp_path / "killed"
     prepared = run_to_its_end(config, complete)
     moments = random.Random(7)
     num_kills = 0
     with fork_server(tmp_path) as server:
-        while num_kills < KILLS and not (killed / "outcome.json").is_file():
+        while num_kills < most_kills and not (killed / "outcome.json").is_file():
             # while preparing, training or writing
             longest = 1.5 if (killed / "metrics.jsonl").is_file() else prepared + 0.5
             num_kills += is_killed(server, config, killed, moments.uniform(0.0, longest))
         if not (killed / "outcome.json").is_file():
             assert not is_killed(server, config, killed, None)
     print(f"killed {num_kills} times")
-    assert num_kills >= KILLS // 2
+    assert num_kills >= most_kills // 2
     assert (complete / "tokeniser/joint.spm").read_bytes() == (killed / "tokeniser/joint.spm").read_bytes()
     state = f"checkpoints/step-{STEPS:08d}/state.safetensors"
     for name in ("last/model.safetensors", "best/model.safetensors", state):

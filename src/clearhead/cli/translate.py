@@ -152,15 +152,18 @@ def _alignment_rule(
     """Return the head and position given by options, otherwise those chosen for this model, otherwise the default."""
     if not shown.reads_attention:
         return None
-    from clearhead.decoding.alignment import AlignmentRule, Head
+    from clearhead.decoding.alignment import AlignmentRule
     from clearhead.decoding.annotation import read_head
     from clearhead.decoding.head_choice import read_choice
 
+    config = translator.attention_config
     if shown.head is not None:
-        return AlignmentRule(read_head(shown.head), shown.shift is not False)
+        rule = AlignmentRule.usual(config, read_head(shown.head))
+        return rule if shown.shift is None else replace(rule, is_shifted=shown.shift)
     choice = read_choice(model)
     if choice is None:
-        rule = AlignmentRule(Head.usual(translator.attention_config), shown.shift is not False)
+        rule = AlignmentRule.usual(config)
+        rule = rule if shown.shift is None else replace(rule, is_shifted=shown.shift)
         if shown.align or shown.draw:
             typer.echo(
                 f"clearhead: {_default_note(rule, model if isinstance(model, Path) else model.folder)}", err=True

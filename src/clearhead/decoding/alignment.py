@@ -55,6 +55,14 @@ class AlignmentRule:
     head: Head
     is_shifted: bool = True
 
+    @staticmethod
+    def usual(config: "ModelConfig", head: Head | None = None) -> "AlignmentRule":
+        """Return the default: the usual head, where a token is the input.
+
+        A recurrent decoder attends to the source for the token that it predicts, so there it is that position.
+        """
+        return AlignmentRule(Head.usual(config) if head is None else head, config.architecture != "recurrent")
+
     def __str__(self) -> str:
         return f"{self.head}, at the position where the token is {'the input' if self.is_shifted else 'predicted'}"
 
@@ -92,6 +100,8 @@ def cross_attention(model: "SequenceModel", source: "Tensor", targets: Sequence[
     trace = PartTrace(("decoder.*.cross_attention",))
     model.decode_states(inputs, memory.reorder(first_row), trace=trace)
     heads = [record.value for record in trace.find("softmax")]  # layer by layer, head by head: (N, T + 1, S) each
+    if model.config.architecture == "recurrent":  # token by token, (N, 1, S) each
+        heads = [torch.cat(heads, dim=1)] if heads else []
     nothing = inputs.new_empty(*inputs.shape, len(source), dtype=model.dtype)
     layers, first = [], 0
     for count in cross_attention_heads(model.config):
@@ -115,9 +125,9 @@ def links(weights: "Tensor | Array") -> Links:
 def align(model: "SequenceModel", source: "Tensor", target: Sequence[int], rule: AlignmentRule | None = None) -> Links:
     """Return the links between one sentence (S,) and its translation; eos is not linked.
 
-    Without a rule, `Head.usual` and the position where a token is the input are used.
+    Without a rule, the usual one is used.
     """
-    return align_by_rules(model, source, target, [rule or AlignmentRule(Head.usual(model.config))])[0]
+    return align_by_rules(model, source, target, [rule or AlignmentRule.usual(model.config)])[0]
 
 
 def align_by_rules(

@@ -47,8 +47,9 @@ class Annotator:
     def __init__(self, translator: Translator, search: SearchSettings, rule: AlignmentRule | None = None) -> None:
         self.translator, self.search = translator, search
         self.vocabularies = translator.vocabularies
-        head = existing_head(translator.attention_config, None if rule is None else rule.head)
-        self.rule = AlignmentRule(head, rule is None or rule.is_shifted)
+        config = translator.attention_config
+        head = existing_head(config, None if rule is None else rule.head)
+        self.rule = AlignmentRule.usual(config, head) if rule is None else AlignmentRule(head, rule.is_shifted)
 
     def aligned(self, translation: Translation) -> Translation:
         """Return the translation with its word alignment."""
@@ -120,19 +121,24 @@ def existing_head(config: "ModelConfig", head: Head | None) -> Head:
         return Head.usual(config)
     counts = cross_attention_heads(config)
     if head.block >= len(counts) or (head.head or 0) >= counts[head.block]:
-        raise ConfigError(f"there is no head {head.value} ({head}): {_described(counts)}")
+        raise ConfigError(
+            f"there is no head {head.value} ({head}): {_described(counts, is_pruned=bool(config.heads_kept))}"
+        )
     return head
 
 
-def _described(counts: list[int]) -> str:
+def _described(counts: list[int], *, is_pruned: bool) -> str:
     """Return which cross-attention heads there are, as a sentence."""
+    if not any(counts):
+        return "this model has no attention to the source."
     if len(set(counts)) == 1:
         return (
             f"the decoder has {len(counts)} layers with {counts[0]} heads each. Counted from 0, the heads are 0.0 to "
             f"{Head(len(counts) - 1, counts[0] - 1).value}."
         )
     listed = ", ".join(f"{layer}.0-{count - 1}" for layer, count in enumerate(counts) if count)
-    return f"heads were removed from this model. Counted from 0, its heads are {listed}."
+    why = "heads were removed from this model" if is_pruned else "only the last layer attends to the source"
+    return f"{why}. Counted from 0, its heads are {listed}."
 
 
 def source_ids(model: "SequenceModel", part: TranslatedPart) -> "torch.Tensor":

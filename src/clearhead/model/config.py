@@ -144,6 +144,8 @@ class ModelConfig(Settings):
         """Return the number of heads of an attention layer, such as `encoder.0.self_attention`."""
         if self.architecture == "convolutional":
             return int(where.startswith("decoder") and where.endswith("cross_attention"))  # one, of full width
+        if self.architecture == "recurrent":
+            return int(self.has_memory_attention and where == f"decoder.{self.decoder_blocks - 1}.cross_attention")
         return len(self.heads_kept[where]) if where in self.heads_kept else self.num_heads
 
     def head_width(self, where: str) -> int:

@@ -47,7 +47,12 @@ class _TracedSteps:
         self.attention: TracedAttention | None = None
         if decoder.attention is not None:
             assert memory is not None
-            self.attention = TracedAttention(decoder.attention, memory, num_queries, trace.at("attention"))
+            self.attention = TracedAttention(decoder.attention, memory, num_queries, self._attention_trace)
+
+    @property
+    def _attention_trace(self) -> Tracer:
+        """The place of attention: after the last layer."""
+        return self.trace.at(len(self.cells) - 1, "cross_attention")
 
     def start(self, x: Tensor) -> RecurrentState:
         """Return the state before the first token x (B, 1, D)."""
@@ -83,7 +88,7 @@ class _TracedSteps:
             has_residual = number and self.decoder.has_residuals
             x = add_traced(x, after.hidden, f"y{sub}", here.at("residual")) if has_residual else after.hidden
         if self.attention is not None:
-            x = self.attention.step(x, time, self.trace.at("attention", "time", time))
+            x = self.attention.step(x, time, self._attention_trace.at("time", time))
         state.layers, state.length = layers, time + 1
         state.fed = None if state.fed is None else x
         return x

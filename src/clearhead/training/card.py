@@ -7,15 +7,17 @@ from typing import Any
 
 from clearhead import __version__
 from clearhead.errors import printable
+from clearhead.files.json_file import read_json
+from clearhead.formats.files import CONFIG
 from clearhead.settings import fields_of, shown
 from clearhead.training.config import RunConfig
 from clearhead.training.outcome import WORDS, Outcome, ScoreLike
 from clearhead.training.run import CARD, RunFolder
 
 _WHAT = {
-    "translate": "A translation model (encoder-decoder Transformer)",
-    "classify": "A classification model (Transformer encoder)",
-    "language-model": "A language model (Transformer decoder)",
+    "translate": "A translation model (encoder-decoder {})",
+    "classify": "A classification model ({} encoder)",
+    "language-model": "A language model ({} decoder)",
 }
 # Sentences that a model of a built-in corpus has learned; for other data, "…" is a placeholder.
 _EXAMPLES = {"phrasebook": "Good morning", "copy": "ba do ki", "reverse": "ba do ki", "sort": "ba do ki"}
@@ -92,7 +94,7 @@ def model_card(folder: RunFolder, config: RunConfig, outcome: Outcome) -> str:
     which = "best" if folder.best.is_dir() or outcome.best_step is not None else "last"
     parts = [
         f"# {_plain(folder.path.resolve().name)}",
-        f"{_WHAT[config.task]}, trained with clearhead {__version__}. "
+        f"{_what(folder.path / which / CONFIG, config)}, trained with clearhead {__version__}. "
         f"Its preset is {_plain(config.preset)}; all settings are in `config.yaml`.",
         "## How to use it",
         *_use(folder.path, which, config),
@@ -108,6 +110,14 @@ def model_card(folder: RunFolder, config: RunConfig, outcome: Outcome) -> str:
         *_limits(config, data, outcome),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _what(path: Path, config: RunConfig) -> str:
+    """Return what the model is, from the config.json of its checkpoint: a run with `init_from` need not say it."""
+    model = read_json(path) if path.is_file() else config.model
+    architecture = model.get("architecture", "transformer")
+    names = {"transformer": "Transformer", "recurrent": str(model.get("cell", "lstm")).upper()}
+    return _WHAT[config.task].format(names.get(architecture, f"{architecture} network"))
 
 
 def _scores(config: RunConfig, outcome: Outcome) -> Iterator[str]:

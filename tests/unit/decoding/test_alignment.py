@@ -17,7 +17,9 @@ from clearhead.decoding.alignment import (
     rate_rules,
 )
 from clearhead.decoding.word_alignment import Links, pharaoh
-from clearhead.model import Batch
+from clearhead.errors import ConfigError
+from clearhead.model import BaseSequenceModel, Batch, build_model
+from clearhead.model.config import read_config
 from tests.unit.decoding.toys import random_model, sources
 
 TARGETS = ([9, 7, 11, 2], [5, 2], [])
@@ -86,3 +88,24 @@ def num_different(right: Sequence[Links], links_by_pair: Sequence[Links]) -> int
 @pytest.mark.parametrize(("blocks", "expected"), [(1, 0), (2, 0), (6, 4)])
 def test_the_default_is_the_second_last_block(blocks: int, expected: int) -> None:
     assert Head.usual(random_model(1, decoder_blocks=blocks).config) == Head(expected, None)
+
+
+def recurrent(attention: str) -> BaseSequenceModel:
+    sizes = {"source_vocabulary": 13, "encoder_blocks": 1, "decoder_blocks": 2, "d_model": 6}
+    return build_model(read_config({"architecture": "recurrent", "attention": attention, **sizes})).double().eval()
+
+
+@torch.inference_mode()
+def test_a_recurrent_model_is_aligned_by_its_only_attention_where_a_token_is_predicted() -> None:
+    model, source = recurrent("additive"), torch.tensor([5, 7, 11, 2])
+    rule = AlignmentRule.usual(model.config)
+    assert rule == AlignmentRule(Head(1), is_shifted=False)
+    attention = cross_attention(model, source, [[9, 7, 2]])[0]
+    assert [tuple(layer.shape) for layer in attention.weights] == [(0, 4, 4), (1, 4, 4)]
+    assert attention.rows(rule.head).sum(-1).tolist() == pytest.approx([1.0] * 3)
+    assert len(align(model, source, (9, 7, 2))) == 2
+
+
+def test_without_attention_there_is_no_alignment() -> None:
+    with pytest.raises(ConfigError, match="this model has no cross-attention heads to read an alignment from"):
+        AlignmentRule.usual(recurrent("none").config)

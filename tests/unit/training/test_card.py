@@ -65,6 +65,18 @@ def test_the_card_says_how_it_was_trained_and_how_to_use_it(tmp_path: Path) -> N
     assert "not finished" not in card
 
 
+@pytest.mark.parametrize(
+    ("model", "what"),
+    [
+        ({"architecture": "recurrent"}, "encoder-decoder LSTM"),
+        ({"architecture": "recurrent", "cell": "gru"}, "encoder-decoder GRU"),
+        ({"architecture": "convolutional"}, "encoder-decoder convolutional network"),
+    ],
+)
+def test_the_card_names_the_architecture(tmp_path: Path, model: dict[str, str], what: str) -> None:
+    assert f"A translation model ({what}), trained with" in card_of(tmp_path, model=model)
+
+
 def test_a_run_without_scores_says_why(tmp_path: Path) -> None:
     card = card_of(tmp_path, Outcome(3, 61.0, "interrupted"))
     assert "None: the run had no validation set (`data.valid`)." in card

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.search.stepper import Stepper
+from clearhead.errors import ConfigError
 from clearhead.model import SequenceModel
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import NO_TRACE, Tracer
@@ -19,6 +20,11 @@ class CoverageStepper(Stepper):
     """A Stepper that sums the attention of every hypothesis."""
 
     def __init__(self, model: SequenceModel, source: Tensor, weight: float, hidden: Tensor | None = None) -> None:
+        if not model.has_cross_attention:
+            raise ConfigError(
+                "the coverage penalty needs attention to the source, and this model has none. Remove the penalty.",
+                options=("coverage_penalty",),
+            )
         super().__init__(model, source, hidden)
         self.weight = weight
         self.is_real = source != model.config.pad  # (B, S)

@@ -10,6 +10,9 @@ from clearhead.decoding.search.beam import beam_search
 from clearhead.decoding.search.coverage import CoverageStepper
 from clearhead.decoding.search.hypothesis import normalised
 from clearhead.decoding.search.settings import SearchSettings
+from clearhead.errors import ConfigError
+from clearhead.model import build_model
+from clearhead.model.config import read_config
 from tests.unit.decoding.toys import random_model, sources
 
 
@@ -36,3 +39,17 @@ def test_coverage_reorders_translations() -> None:
     both = [SearchSettings(beam=4, coverage_penalty=weight, stopping="proved") for weight in (0.0, 5.0)]
     plain, covered = (beam_search(model, source, [11] * 5, settings) for settings in both)
     assert [hypotheses[0].tokens for hypotheses in plain] != [hypotheses[0].tokens for hypotheses in covered]
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("attention", ["scaled", "none"])
+def test_a_recurrent_model_needs_attention_for_it(attention: str) -> None:
+    sizes = {"source_vocabulary": 13, "encoder_blocks": 1, "decoder_blocks": 2, "d_model": 6}
+    config = read_config({"architecture": "recurrent", "attention": attention, **sizes})
+    model, settings = build_model(config).eval(), SearchSettings(beam=2, coverage_penalty=0.2)
+    source = torch.tensor([[5, 7, 2]])
+    if attention == "none":
+        with pytest.raises(ConfigError, match="the coverage penalty needs attention to the source, and this model has"):
+            beam_search(model, source, [4], settings)
+    else:
+        assert math.isfinite(beam_search(model, source, [4], settings)[0][0].score)
