@@ -151,4 +151,4 @@ def draw(result: Experiment, figure: "Figure") -> None:
     for axes in (lengths, times):
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
-    figure.legend(*lengths.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.legend(*times.get_legend_handles_labels(), loc="outside lower center", ncols=4)

@@ -20,6 +20,7 @@ class StudyEntry:
 # The study `some-name` is the module some_name, which has SIZE (of its plot, in inches), SMALL (the sizes of the models
 # and of the data, a frozen dataclass), run(seed, sizes, show) -> Experiment, and draw(result, figure).
 STUDIES: Mapping[str, StudyEntry] = {
+    "readers": StudyEntry("Recurrent, convolutional and Transformer models by sentence length", "4 min"),
     "teacher-forcing": StudyEntry("Teacher forcing in parallel and token by token", "30 s"),
 }
 

@@ -22,7 +22,7 @@ class Blocker:
             raise ImportError(name)
 sys.meta_path.insert(0, Blocker())
 """
-TIMED = {"teacher-forcing"}  # times differ from run to run
+TIMED = {"readers", "teacher-forcing"}  # times differ from run to run
 
 
 @pytest.fixture(params=STUDIES)

@@ -5,9 +5,11 @@ from typing import Any
 
 from clearhead.experiments import Experiment
 from clearhead.studies import find_study
+from clearhead.studies.readers import ReaderSizes
 from clearhead.studies.teacher_forcing import TeacherForcingSizes
 
 TINY: dict[str, Any] = {
+    "readers": ReaderSizes(lengths=(2, 3), num_tested=3, steps=2, width=16, blocks=1),
     "teacher-forcing": TeacherForcingSizes(lengths=(3, 5), rows=2, repeats=1, steps=4, width=12, blocks=1),
 }
 
