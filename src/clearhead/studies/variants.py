@@ -16,7 +16,7 @@ LineStyle = str | tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Variant:
+class ReaderVariant:
     """A way of reading: what it is called, its settings of a ModelConfig, and how its line is drawn."""
 
     title: str
@@ -29,15 +29,15 @@ def _recurrent(attention: str) -> dict[str, str]:
     return {"architecture": "recurrent", "attention": attention}
 
 
-VARIANTS: Mapping[str, Variant] = {
-    "recurrent-no-attention": Variant("recurrent, no attention", _recurrent("none"), VERMILION),
-    "recurrent-dot": Variant("recurrent, dot", _recurrent("dot"), BLUE, ":"),
-    "recurrent-scaled": Variant("recurrent, scaled", _recurrent("scaled"), BLUE),
-    "recurrent-multiplicative": Variant("recurrent, multiplicative", _recurrent("multiplicative"), BLUE, "--"),
-    "recurrent-additive": Variant("recurrent, additive", _recurrent("additive"), BLUE, "-."),
-    "convolutional": Variant("convolutional", {"architecture": "convolutional"}, GREEN),
-    "transformer": Variant("Transformer", {"architecture": "transformer"}, INK),
-    "transformer-packed": Variant("Transformer, packed rows", {"architecture": "transformer"}, GREY),
+VARIANTS: Mapping[str, ReaderVariant] = {
+    "recurrent-no-attention": ReaderVariant("recurrent, no attention", _recurrent("none"), VERMILION),
+    "recurrent-dot": ReaderVariant("recurrent, dot", _recurrent("dot"), BLUE, ":"),
+    "recurrent-scaled": ReaderVariant("recurrent, scaled", _recurrent("scaled"), BLUE),
+    "recurrent-multiplicative": ReaderVariant("recurrent, multiplicative", _recurrent("multiplicative"), BLUE, "--"),
+    "recurrent-additive": ReaderVariant("recurrent, additive", _recurrent("additive"), BLUE, "-."),
+    "convolutional": ReaderVariant("convolutional", {"architecture": "convolutional"}, GREEN),
+    "transformer": ReaderVariant("Transformer", {"architecture": "transformer"}, INK),
+    "transformer-packed": ReaderVariant("Transformer, packed rows", {"architecture": "transformer"}, GREY),
 }
 MAIN = ("recurrent-no-attention", "recurrent-scaled", "convolutional", "transformer")
 
@@ -52,7 +52,7 @@ def transformer_sizes(width: int) -> dict[str, int]:
     return {"d_model": width, "d_ff": 2 * width, "num_heads": math.gcd(width, max(1, width // 16))}
 
 
-def matched_config(variant: Variant, shared: Mapping[str, Any], width: int) -> ModelConfig:
+def matched_config(variant: ReaderVariant, shared: Mapping[str, Any], width: int) -> ModelConfig:
     """Return the config of a variant, with about as many parameters as a Transformer of this width.
 
     `shared` are settings of all variants, such as the vocabulary and the number of layers.
