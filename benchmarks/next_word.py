@@ -36,11 +36,14 @@ CONFIGS = {"shakespeare": "tinyshakespeare", "europarl": "europarl-english"}
 PROMPTS = {"shakespeare": ("ROMEO:", "To be, or"), "europarl": ("Mr President, I", "The Commission has")}
 # Nearly the same number of parameters as the Transformer of the config, or of SMALL.
 LSTM: Mapping[str, Mapping[str, Any]] = {
-    "shakespeare": {"architecture": "recurrent", "decoder_blocks": 3, "d_model": 656},
-    "europarl": {"architecture": "recurrent", "decoder_blocks": 3, "d_model": 800},
+    "shakespeare": {"architecture": "recurrent", "decoder_blocks": 3, "d_model": 664},
+    "europarl": {"architecture": "recurrent", "decoder_blocks": 3, "d_model": 824},
 }
 SMALL: Mapping[str, Any] = {"decoder_blocks": 4, "d_model": 128, "d_ff": 512, "num_heads": 4, "dropout": 0.0}
-SMALL_LSTM: Mapping[str, Any] = {"architecture": "recurrent", "decoder_blocks": 2, "d_model": 224, "dropout": 0.0}
+SMALL_LSTM: Mapping[str, Mapping[str, Any]] = {
+    "shakespeare": {"architecture": "recurrent", "decoder_blocks": 2, "d_model": 224, "dropout": 0.0},
+    "europarl": {"architecture": "recurrent", "decoder_blocks": 2, "d_model": 184, "dropout": 0.0},
+}
 SMALL_TRAINING = {
     "shakespeare": {"steps": 1000, "batch_tokens": 2048},
     "europarl": {"steps": 500, "batch_tokens": 2048},
@@ -161,7 +164,7 @@ def config_of(task: str, name: str, work: Path, options: argparse.Namespace) -> 
     if options.steps:
         config["training"]["steps"] = options.steps
     if name == "lstm":
-        config = with_architecture(config, SMALL_LSTM if options.small else LSTM[task])
+        config = with_architecture(config, (SMALL_LSTM if options.small else LSTM)[task])
     return config
 
 

@@ -22,6 +22,7 @@ LINES = [
 ARCHITECTURES: dict[str, dict[str, Any]] = {
     "transformer": {},
     "convolutional": {"architecture": "convolutional"},
+    "recurrent": {"architecture": "recurrent"},
 }
 LABELS = ("negative", "neutral", "positive")
 

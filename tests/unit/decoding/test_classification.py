@@ -75,6 +75,9 @@ def test_a_class_without_a_label_is_called_by_its_number() -> None:
 def test_a_line_that_cannot_be_classified_is_refused_or_skipped(
     classifier: Classifier, text: str, message: str
 ) -> None:
+    if text.strip() and classifier.model.config.position_limit is None:
+        assert len(list(classifier.classify(["cat", text]))) == 2  # a recurrent model reads texts of any length
+        return
     with pytest.raises(DataError) as refused:
         list(classifier.classify(["cat", text]))
     assert str(refused.value).startswith(message)
