@@ -4,7 +4,8 @@ shakespeare  characters of tinyshakespeare, split by position: 85 % train, 5 % v
              validation part of char-rnn and nanoGPT). The text is cut at line ends into blocks of at most 256
              characters, each of which is read alone; the end of a block is neither counted nor scored.
 europarl     word pieces of the English side of Europarl, sentence by sentence. The end of a sentence counts as one
-             character. WikiText-2 (valid and test) is scored with the same models: it has no training part here.
+             character. WikiText-2 (valid and test, cut after " . " into sentences) is scored with the same models: it
+             has no training part here.
 
     python benchmarks/next_word.py --data lm-english --europarl europarl-3way --work runs/next-word
     python benchmarks/next_word.py --data lm-english --europarl europarl-3way --work runs/next-word --small
@@ -95,7 +96,8 @@ def europarl_parts(options: argparse.Namespace) -> dict[str, list[str]]:
         step = len(parts["train"]) // SMALL_LINES  # the text is in the order of its dates
         parts["train"] = parts["train"][:: max(1, step)][:SMALL_LINES]
     for part in ("valid", "test"):
-        lines = read_text(options.data, f"wikitext-2-raw.{part}.txt").splitlines()
+        # sentences like those of the training text: no model has seen a text of a whole paragraph
+        lines = read_text(options.data, f"wikitext-2-raw.{part}.txt").replace(" . ", " .\n").splitlines()
         parts[f"WikiText-2 {part}"] = [line.strip() for line in lines if line.strip()]
     return parts
 
