@@ -82,6 +82,31 @@ def test_the_shown_products_add_up_to_the_shown_score(desk: Desk, row: int, colu
     assert inside.endswith("/ √7")
 
 
+def test_the_products_of_a_projection_add_up_to_the_numbers_of_a_vector(desk: Desk) -> None:
+    data = by_hand.translation()
+    sums = data["sums"]["decoder.1.cross_attention.head.1"]
+    draw = np.random.default_rng(3)
+    numbers = {"query_input": (8, 11), "key_input": (9, 11)}
+    numbers |= {f"w_{letter}": (11, 7) for letter in "qkv"} | {f"b_{letter}": (7,) for letter in "qkv"}
+    sums["projections"] = {name: draw.normal(size=size).round(6).tolist() for name, size in numbers.items()}
+    page = show(desk, data)
+    open_cell(page, 2, 3)
+    working = page.locator("#head .working")
+    for vector, row, name in (("q", 2, "query_input"), ("v", 3, "key_input")):
+        working.get_by_label("Vector", exact=True).select_option(vector)
+        working.get_by_label("Number of the projection").select_option(value="4")
+        working.locator("summary").last.click()
+        columns = [numbers_of(page, f"#head .projections tbody td:nth-child({n})") for n in (2, 3, 4)]
+        parts = sums["projections"]
+        assert columns[0] == parts[name][row]
+        assert columns[1] == [weights[4] for weights in parts[f"w_{vector}"]]
+        assert columns[2] == pytest.approx(np.multiply(columns[0], columns[1]), abs=0.51e-6)
+        total = number(page.locator(".projection-total").inner_text())
+        assert total == pytest.approx(sum(columns[2]) + parts[f"b_{vector}"][4], abs=1e-5)
+        assert f"{vector}[5] = {total:.4f}".replace("-", "−") in working.inner_text()
+    assert serious_faults(page) == []
+
+
 def test_the_shown_parts_add_up_on_the_page_of_a_trained_model(desk: Desk) -> None:
     page = desk.show((ROOT / "docs" / "inside" / "explanation.html").read_text(encoding="utf-8"))
     page.wait_for_selector("body[data-ready]")

@@ -61,6 +61,14 @@ class DetailOptions:
             "decoder.2.cross*.head.5, counted from 0 (* matches anything), or of all heads (all). Can be repeated.",
         ),
     ] = None
+    has_projections: Annotated[
+        bool,
+        typer.Option(
+            "--projections",
+            help="With --sums: also write the weights that make these queries, keys and values, about 1 MB for a head "
+            "of width 64 in a model of width 512.",
+        ),
+    ] = False
     npz: Annotated[Path | None, typer.Option(help="Write all arrays to this NPZ file, by name and in float32.")] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False
     output: Annotated[
@@ -97,7 +105,8 @@ def explain(
         _check_files(details, comparison)
         _check_options(sentence, details)
         chosen = translation_model(model, [text], sentence.source_language, sentence.language)
-        explained_heads(details.sums or (), checked_config(chosen.path, "an explanation"))
+        config = checked_config(chosen.path, "an explanation")
+        explained_heads(details.sums or (), config, has_projections=details.has_projections)
         check_sentence(text)
         _check_outputs(details, chosen.path)
         from clearhead.explain import open_model  # with torch: after the checks that need no model
@@ -170,6 +179,7 @@ def _explain(
         hypothesis=sentence.hypothesis,
         prefix=sentence.prefix or "",
         sums=tuple(details.sums or ()),
+        has_projections=details.has_projections,
     )
     explanation = explain(opened, text, target=sentence.target, search=search, language=language, options=options)
     for note in explanation.notes:

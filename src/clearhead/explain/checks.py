@@ -9,6 +9,8 @@ from clearhead.formats.model_folder import ModelFolder, find_model, load_config
 from clearhead.model.config import ModelConfig
 from clearhead.model.heads import find_heads
 
+MAX_PROJECTIONS = 16  # MB of a page or JSON
+_WEIGHT_BYTES = 10  # of a number with six decimals, as JSON
 _EXPORTED = "model.bin"  # the weights of CTranslate2
 
 
@@ -37,10 +39,10 @@ def refuse_exported(path: str | Path | ModelFolder) -> None:
         )
 
 
-def explained_heads(names: Sequence[str], config: ModelConfig) -> tuple[str, ...]:
+def explained_heads(names: Sequence[str], config: ModelConfig, *, has_projections: bool = False) -> tuple[str, ...]:
     """Return the names of heads whose sums are shown, as in a trace; `*` matches anything, and `all` is every head.
 
-    The heads of a pruned model have their numbers from before pruning.
+    The heads of a pruned model have their numbers from before pruning. Projections are refused if they are too large.
     """
     complete = config.model_copy(update={"heads_kept": {}})
     chosen: dict[str, None] = {}
@@ -53,7 +55,22 @@ def explained_heads(names: Sequence[str], config: ModelConfig) -> tuple[str, ...
                 options=("sums",),
             )
         chosen |= dict.fromkeys(str(head) for head in remaining)
+    if has_projections:
+        _check_projections(len(chosen), config)
     return tuple(chosen)
+
+
+def _check_projections(num_heads: int, config: ModelConfig) -> None:
+    """Raise ConfigError if there are no heads, or if the weights of so many would make a page too large."""
+    if not num_heads:
+        raise ConfigError("projections belong to heads. Name a head with --sums.", options=("has_projections",))
+    megabytes = 3 * config.d_model * (config.d_model // config.num_heads) * _WEIGHT_BYTES / 1e6
+    if num_heads * megabytes > MAX_PROJECTIONS:
+        raise ConfigError(
+            f"the projections of {num_heads} heads would take about {num_heads * megabytes:,.0f} MB, and at most "
+            f"{MAX_PROJECTIONS} MB are written: {megabytes:.1f} MB for each head. Name fewer heads with --sums.",
+            options=("has_projections",),
+        )
 
 
 def check_pruning(path: str | Path, files: Sequence[str], heads: Sequence[str], output: Path | None) -> None:

@@ -123,6 +123,7 @@ class Explanation:
     continuations: tuple[Continuation, ...]
     pieces: Mapping[int, str]
     sums: tuple[str, ...] = ()  # names of the heads whose vectors are written too
+    has_projections: bool = False  # whether their projections are written too
     notes: tuple[str, ...] = ()
     prefix: str = ""
 

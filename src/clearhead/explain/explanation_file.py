@@ -18,7 +18,7 @@ from clearhead.worksheet.arrays import AnyArray, Array
 
 FORMAT = 2  # 1 is the file of a search
 WINDOW = 64  # tokens of each side
-DIGITS = {"weights": 4, "probabilities": 6, "log_probs": 4, "contributions": 4, "vectors": 4}
+DIGITS = {"weights": 4, "probabilities": 6, "log_probs": 4, "contributions": 4, "vectors": 4, "projections": 6}
 REMOVED = "removed"  # the kind of a head that a pruned model has lost
 _STATISTICS = (
     "confidence",
@@ -291,7 +291,26 @@ def _sums(explanation: Explanation, window: _Window) -> dict[str, Any]:
                         "scores": rounded(stack.scores[layer, head, queries, keys], digits),
                         "z": rounded(stack.z[layer, head, queries], digits),
                     }
+                    if explanation.has_projections:
+                        parts = _projections(stack, layer, head, queries, keys)
+                        sums[stack.head_name(layer, head)]["projections"] = parts
     return sums
+
+
+def _projections(stack: AttentionStack, layer: int, head: int, queries: slice, keys: slice) -> dict[str, Any]:
+    """Return the inputs, weights and biases from which a head computes its queries, keys and values.
+
+    Keys and values have one input; in self-attention it is that of the queries too, and `key_input` is None.
+    """
+    digits = DIGITS["projections"]
+    parts = {name: one.of_head(head, stack.num_heads) for name, one in stack.projections[layer].items()}
+    data = {
+        "query_input": rounded(parts["query"].x[queries], digits),
+        "key_input": rounded(parts["key"].x[keys], digits) if stack.name == "cross" else None,
+    }
+    for name, letter in (("query", "q"), ("key", "k"), ("value", "v")):
+        data |= {f"w_{letter}": rounded(parts[name].w, digits), f"b_{letter}": rounded(parts[name].b, digits)}
+    return data
 
 
 def rounded(array: Array, digits: int) -> Any:

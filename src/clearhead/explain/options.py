@@ -24,6 +24,7 @@ class ExplainOptions:
     hypothesis: int = 0
     prefix: str = ""
     sums: tuple[str, ...] = ()
+    has_projections: bool = False  # with the inputs and weights that the vectors in `sums` are made of
     has_translations: bool = True  # translate the source again without each of its words
 
     def __post_init__(self) -> None:

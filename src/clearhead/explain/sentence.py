@@ -94,7 +94,7 @@ class _TranslationExplainer:
         source = (*part.ids, translator.model.config.eos)
         double = double_copy(translator.model)
         traced = replace(trace_pass(double, source, target.ids), hidden=without(part.constraints.hidden, target.ids))
-        sums = explained_heads(self.options.sums, translator.model.config)
+        sums = explained_heads(self.options.sums, translator.model.config, has_projections=self.options.has_projections)
         source_row = TokenRow.of(vocabularies.source, source, part.source)
         target_row = TokenRow.of(vocabularies.target, target.ids, target.text)
         outputs = explained_outputs(double, traced, target.ids, target_row.pieces, self.options.alternatives)
@@ -121,6 +121,7 @@ class _TranslationExplainer:
             continuations=continuations,
             pieces=dict(zip(sorted(ids), vocabularies.target.pieces(sorted(ids)), strict=True)),
             sums=sums,
+            has_projections=self.options.has_projections,
             notes=(*translation.notes, *notes, *_limits(source_row, target_row)),
             prefix=self.options.prefix,
         )

@@ -63,7 +63,8 @@ def explain_text(loaded: LoadedModel, text: str, options: ExplainOptions) -> Exp
         search=None,
         continuations=(),
         pieces=dict(zip(shown, tokeniser.pieces(shown), strict=True)),
-        sums=explained_heads(options.sums, loaded.model.config),
+        sums=explained_heads(options.sums, loaded.model.config, has_projections=options.has_projections),
+        has_projections=options.has_projections,
     )
 
 
@@ -104,5 +105,6 @@ def explain_classes(loaded: LoadedModel, text: str, options: ExplainOptions) -> 
         search=None,
         continuations=(),
         pieces=names,
-        sums=explained_heads(options.sums, loaded.model.config),
+        sums=explained_heads(options.sums, loaded.model.config, has_projections=options.has_projections),
+        has_projections=options.has_projections,
     )

@@ -4,7 +4,7 @@ The whole target is read in one pass (teacher forcing), so a pass costs the same
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,6 +30,21 @@ _PLACES: dict[StackName, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False)
+class Projection:
+    """One projection x W + b of an attention layer: input (rows, D), weights (D, H · E) and bias (H · E)."""
+
+    x: Array
+    w: Array
+    b: Array
+
+    def of_head(self, head: int, num_heads: int) -> "Projection":
+        """Return the part of one head: its columns of W and b."""
+        width = len(self.b) // num_heads
+        columns = slice(head * width, (head + 1) * width)
+        return Projection(self.x, self.w[:, columns], self.b[columns])
+
+
+@dataclass(frozen=True, eq=False)
 class AttentionStack:
     """Every head of one kind of attention. L layers, H heads, Q queries, K keys, E width of a head, D width of a token.
 
@@ -45,6 +60,7 @@ class AttentionStack:
     scores: Array  # (L, H, Q, K): q · k / √E, before the mask
     z: Array  # (L, H, Q, E): weights · v
     outputs: Array  # (L, D, D): W_O, whose rows are the joined heads
+    projections: tuple[Mapping[str, Projection], ...] = ()  # of each layer: query, key, value
     removed: frozenset[tuple[int, int]] = frozenset()  # layer and number of each head that was pruned
 
     @property
@@ -171,8 +187,20 @@ def _stack(trace: Trace, name: StackName, removed: frozenset[tuple[int, int]]) -
         stacked([record.value for record in scale]),
         stacked([record.value for record in mix]),
         to_array(torch.stack(outputs)),
+        tuple(_projections(trace, record.where.removesuffix(".output")) for record in trace.find("project", place)),
         removed,
     )
+
+
+def _projections(trace: Trace, where: str) -> dict[str, Projection]:
+    """Return the projections of one attention layer."""
+    projections = {}
+    for name in ("query", "key", "value"):
+        (record,) = trace.find("project", f"{where}.{name}")
+        weights, bias = to_array(record.inputs["w"]), record.inputs.get("b")
+        b = np.zeros(weights.shape[1]) if bias is None else to_array(bias)
+        projections[name] = Projection(to_array(record.inputs["x"][0]), weights, b)
+    return projections
 
 
 def _states(trace: Trace, stack: str, embedding: str, num_layers: int) -> Array:

@@ -50,6 +50,17 @@ def test_patterns_name_the_heads_of_a_pruned_model_by_their_old_numbers() -> Non
         explained_heads(["encoder.1.*"], config)
 
 
+def test_projections_need_heads_and_a_page_that_is_not_too_large() -> None:
+    config = ModelConfig(source_vocabulary=7, d_model=512, num_heads=8, encoder_blocks=6, decoder_blocks=6)
+    assert len(explained_heads(["encoder.0.*"], config, has_projections=True)) == 8
+    with pytest.raises(
+        ConfigError, match=r"144 heads would take about 142 MB, .* 16 MB are written: 1.0 MB for each head"
+    ):
+        explained_heads(["all"], config, has_projections=True)
+    with pytest.raises(ConfigError, match="projections belong to heads"):
+        explained_heads([], config, has_projections=True)
+
+
 def test_the_number_of_files_and_their_existence(tmp_path: Path) -> None:
     (tmp_path / "one").write_text("a\n")
     one, missing = str(tmp_path / "one"), str(tmp_path / "missing")

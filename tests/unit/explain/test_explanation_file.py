@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,6 +47,23 @@ def test_the_sums_of_a_head_give_its_cells(explanation: Explanation) -> None:
     assert weights @ sums["v"] == pytest.approx(sums["z"], abs=5e-3)
     powers = np.exp(sums["scores"])
     assert powers / powers.sum(axis=1, keepdims=True) == pytest.approx(weights, abs=1e-3)
+
+
+def test_the_projections_of_a_head_give_its_vectors(explanation: Explanation) -> None:
+    heads = ("decoder.1.cross_attention.head.0", "encoder.0.self_attention.head.1")
+    data = to_dict(replace(explanation, sums=heads, has_projections=True))
+    for name in heads:
+        sums = data["sums"][name]
+        parts = {key: None if value is None else np.array(value) for key, value in sums["projections"].items()}
+        inputs = {"q": parts["query_input"], "k": parts["key_input"]}
+        if "encoder" in name:
+            assert parts["key_input"] is None
+            inputs["k"] = inputs["q"]
+        inputs["v"] = inputs["k"]
+        for letter, x in inputs.items():
+            product = x @ parts[f"w_{letter}"] + parts[f"b_{letter}"]
+            assert product == pytest.approx(np.array(sums[letter]), abs=1e-4)
+    assert "projections" not in to_dict(explanation)["sums"][heads[0]]
 
 
 def test_npz_has_every_array_in_float32(explanation: Explanation) -> None:

@@ -23,7 +23,7 @@ function cellWorking({ stack, layer, head, label }, i, j) {
   if (!sums) {
     return make("div", {}, title, make("p", { class: "hint" }, "The weights of this row add up to 1, up to rounding:"), row, make("p", { class: "hint" }, headsWithSums(name)));
   }
-  return make("div", {}, title, scoreStep(sums, i, j), softmaxStep(stack, sums, weights, i, j), row, valueStep(sums, weights, i, j));
+  return make("div", {}, title, scoreStep(sums, i, j), softmaxStep(stack, sums, weights, i, j), row, valueStep(sums, weights, i, j), sums.projections ? projectionStep(stack, sums, { label, key }, i, j) : null);
 }
 
 function headsWithSums(name) {
@@ -68,4 +68,38 @@ function valueStep(sums, weights, i, j) {
   element.append(choice("Number of the vector", sums.z[i].map((_, e) => [e, String(e + 1)]), 0, (e) => show(Number(e))), shown);
   show(0);
   return element;
+}
+
+// q = x W + b, and the same for k and v: one number of a vector, product by product with the weights of the model.
+function projectionStep(stack, sums, { label, key }, i, j) {
+  const { projections } = sums;
+  const inputs = { q: projections.query_input[i], k: (projections.key_input ?? projections.query_input)[j] };
+  const vectors = { q: ["query", stack.key === "cross" ? `Query of the row “${label}”` : `Query of “${label}”`, inputs.q, sums.q[i]], k: ["key", `Key of “${key}”`, inputs.k, sums.k[j]], v: ["value", `Value of “${key}”`, inputs.k, sums.v[j]] };
+  const element = make("section", {}, make("h5", {}, "4. Projections: the vectors q, k and v from the weights of the model"));
+  const shown = make("div");
+  const state = { vector: "q", number: 0 };
+  const show = (change) => {
+    Object.assign(state, change);
+    const [role, , x, own] = vectors[state.vector];
+    shown.replaceChildren(...projectionSum(state, { role, x, own: own[state.number], isRotated: DATA.model.positions === "rotary" && state.vector !== "v" }, projections));
+  };
+  element.append(make("div", { class: "tools" }, choice("Vector", Object.entries(vectors).map(([name, [, title]]) => [name, title]), "q", (vector) => show({ vector })),
+    choice("Number of the projection", sums.q[i].map((_, e) => [e, String(e + 1)]), 0, (e) => show({ number: Number(e) }))), shown);
+  show({});
+  return element;
+}
+
+function projectionSum({ vector, number }, { role, x, own, isRotated }, projections) {
+  const weights = projections[`w_${vector}`].map((row) => row[number]);
+  const bias = projections[`b_${vector}`][number];
+  const products = x.map((value, d) => value * weights[d]);
+  const result = total(products) + bias;
+  const first = products.slice(0, 3).map((_, d) => `${inBrackets(x[d], 2)}×${inBrackets(weights[d], 2)}`);
+  const row = (d) => make("tr", {}, make("th", { scope: "row" }, d + 1), make("td", {}, write(x[d], 6)), make("td", { class: role }, write(weights[d], 6)), make("td", {}, write(products[d], 6)));
+  const head = make("tr", {}, ["", "input x", `weight W`, "product"].map((text) => make("th", { scope: "col" }, text)));
+  const foot = [["bias b", bias, ""], ["sum of the products and the bias", result, "projection-total"]].map(([name, value, className]) => make("tr", {}, make("th", { scope: "row", colspan: 3 }, name), make("td", { class: className }, write(value, 6))));
+  const table = make("table", { class: "products projections" }, make("thead", {}, head), make("tbody", {}, products.map((_, d) => row(d))), make("tfoot", {}, foot));
+  const note = isRotated ? "The positions of this model rotate this vector afterwards, so that it differs from the one in the score." : `The model’s own number is ${write(own, 4)}.`;
+  return [make("p", { class: "formula" }, `${vector}[${number + 1}] = ${write(result, 4)} = ${first.join(" + ")} + … + ${inBrackets(bias, 4)}`), make("p", { class: "hint" }, note),
+    make("details", {}, make("summary", {}, `All ${x.length} products`), make("div", { class: "box products-box", tabindex: 0, role: "group", "aria-label": "Products of the projection" }, table))];
 }
