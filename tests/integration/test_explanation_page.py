@@ -94,7 +94,7 @@ def test_the_products_of_a_projection_add_up_to_the_numbers_of_a_vector(desk: De
     working = page.locator("#head .working")
     for vector, row, name in (("q", 2, "query_input"), ("v", 3, "key_input")):
         working.get_by_label("Vector", exact=True).select_option(vector)
-        working.get_by_label("Number of the projection").select_option(value="4")
+        working.get_by_label("Number of the projection").select_option(index=4)
         working.locator("summary").last.click()
         columns = [numbers_of(page, f"#head .projections tbody td:nth-child({n})") for n in (2, 3, 4)]
         parts = sums["projections"]

@@ -63,13 +63,13 @@ def explained_heads(names: Sequence[str], config: ModelConfig, *, has_projection
 def _check_projections(num_heads: int, config: ModelConfig) -> None:
     """Raise ConfigError if there are no heads, or if the weights of so many would make a page too large."""
     if not num_heads:
-        raise ConfigError("projections belong to heads. Name a head with --sums.", options=("has_projections",))
+        raise ConfigError("projections belong to heads. Name a head.", options=("sums",))
     megabytes = 3 * config.d_model * (config.d_model // config.num_heads) * _WEIGHT_BYTES / 1e6
     if num_heads * megabytes > MAX_PROJECTIONS:
         raise ConfigError(
             f"the projections of {num_heads} heads would take about {num_heads * megabytes:,.0f} MB, and at most "
-            f"{MAX_PROJECTIONS} MB are written: {megabytes:.1f} MB for each head. Name fewer heads with --sums.",
-            options=("has_projections",),
+            f"{MAX_PROJECTIONS} MB are written: {megabytes:.1f} MB for each head. Name fewer heads.",
+            options=("sums",),
         )
 
 

@@ -30,18 +30,18 @@ _PLACES: dict[StackName, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Projection:
+class TracedProjection:
     """One projection x W + b of an attention layer: input (rows, D), weights (D, H · E) and bias (H · E)."""
 
     x: Array
     w: Array
     b: Array
 
-    def of_head(self, head: int, num_heads: int) -> "Projection":
+    def of_head(self, head: int, num_heads: int) -> "TracedProjection":
         """Return the part of one head: its columns of W and b."""
         width = len(self.b) // num_heads
         columns = slice(head * width, (head + 1) * width)
-        return Projection(self.x, self.w[:, columns], self.b[columns])
+        return TracedProjection(self.x, self.w[:, columns], self.b[columns])
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class AttentionStack:
     scores: Array  # (L, H, Q, K): q · k / √E, before the mask
     z: Array  # (L, H, Q, E): weights · v
     outputs: Array  # (L, D, D): W_O, whose rows are the joined heads
-    projections: tuple[Mapping[str, Projection], ...] = ()  # of each layer: query, key, value
+    projections: tuple[Mapping[str, TracedProjection], ...] = ()  # of each layer: query, key, value
     removed: frozenset[tuple[int, int]] = frozenset()  # layer and number of each head that was pruned
 
     @property
@@ -192,14 +192,14 @@ def _stack(trace: Trace, name: StackName, removed: frozenset[tuple[int, int]]) -
     )
 
 
-def _projections(trace: Trace, where: str) -> dict[str, Projection]:
+def _projections(trace: Trace, where: str) -> dict[str, TracedProjection]:
     """Return the projections of one attention layer."""
     projections = {}
     for name in ("query", "key", "value"):
         (record,) = trace.find("project", f"{where}.{name}")
         weights, bias = to_array(record.inputs["w"]), record.inputs.get("b")
         b = np.zeros(weights.shape[1]) if bias is None else to_array(bias)
-        projections[name] = Projection(to_array(record.inputs["x"][0]), weights, b)
+        projections[name] = TracedProjection(to_array(record.inputs["x"][0]), weights, b)
     return projections
 
 
