@@ -21,6 +21,10 @@ class StudyEntry:
 # and of the data, a frozen dataclass), run(seed, sizes, show) -> Experiment, and draw(result, figure).
 STUDIES: Mapping[str, StudyEntry] = {
     "readers": StudyEntry("Recurrent, convolutional and Transformer models by sentence length", "4 min"),
+    "position-training": StudyEntry("Kinds of positions, trained on short and tested on long sentences", "2 min"),
+    "score-scaling": StudyEntry("Scaled and unscaled scores, one head and many", "2 min"),
+    "no-mask": StudyEntry("A decoder trained without its mask", "3 min"),
+    "stability": StudyEntry("Which Transformers train: residuals, norms, warm-up, rates", "5 min"),
     "teacher-forcing": StudyEntry("Teacher forcing in parallel and token by token", "30 s"),
 }
 

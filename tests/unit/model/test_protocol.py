@@ -30,6 +30,8 @@ NAMES_THE_CLASS = {
         f"explain/{name}.py"
         for name in ("comparison", "contributions", "lens", "opening", "outputs", "sentence", "traced_pass")
     ),
+    # Studies of the parts of this very architecture: its mask, positions, residuals and norms.
+    *(f"studies/{name}.py" for name in ("no_mask", "position_training", "stability")),
     # Interventions and pruning change or remove its heads.
     *(f"explain/{name}.py" for name in ("gate_training", "pruned_model", "pruning", "what_if_sentence")),
 }

@@ -5,11 +5,19 @@ from typing import Any
 
 from clearhead.experiments import Experiment
 from clearhead.studies import find_study
+from clearhead.studies.no_mask import NoMaskSizes
+from clearhead.studies.position_training import PositionSizes
 from clearhead.studies.readers import ReaderSizes
+from clearhead.studies.score_scaling import ScalingSizes
+from clearhead.studies.stability import StabilitySizes
 from clearhead.studies.teacher_forcing import TeacherForcingSizes
 
 TINY: dict[str, Any] = {
     "readers": ReaderSizes(lengths=(2, 3), num_tested=3, steps=2, width=16, blocks=1),
+    "position-training": PositionSizes(trained=(2, 3), lengths=(3, 5), num_test=3, steps=2, width=16),
+    "score-scaling": ScalingSizes(widths=(8, 16), num_heads=2, length=3, batch=2, steps=2, num_test=3),
+    "no-mask": NoMaskSizes(num_pairs=900, num_test=3, num_shown=2, steps=2, width=12, blocks=1),
+    "stability": StabilitySizes(rates=(1e-3, 100.0), lengths=(2, 3), steps=3, batch=2, width=8, blocks=1, num_test=3),
     "teacher-forcing": TeacherForcingSizes(lengths=(3, 5), rows=2, repeats=1, steps=4, width=12, blocks=1),
 }
 

@@ -1,0 +1,94 @@
+"""Variants without residuals or norms: they are what their names say, and the finding follows the numbers."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from clearhead.model import Batch
+from clearhead.studies.learning import held_out
+from clearhead.studies.stability import (
+    VARIANTS,
+    BatchNorm,
+    NoNorm,
+    NoResidual,
+    StabilityOutcome,
+    describe,
+    make_model,
+    shown,
+)
+from clearhead.studies.tasks import Task
+from tests.unit.studies.tiny import TINY, measured
+
+TASK = Task("reverse", 2, 4)
+
+
+def test_the_table_has_a_row_for_every_variant_with_and_without_warm_up() -> None:
+    (table,) = measured("stability").tables
+    assert [row[:2] for row in table.rows] == [(name, warm) for name in VARIANTS for warm in ("yes", "no")]
+    assert table.columns[2:] == ("rate 0.001", "rate 100")
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variant_has_its_parts_and_the_same_weights_as_all(name: str) -> None:
+    build, sizes = VARIANTS[name], TINY["stability"]
+    model, plain = (make_model(one, TASK, sizes, 0) for one in (build, VARIANTS["pre-norm"]))
+    kinds = {type(module) for module in model.modules()}
+    assert (BatchNorm in kinds) == (build.norm == "batch")
+    assert (NoNorm in kinds) == (build.norm == "none")
+    assert (NoResidual in kinds) == (not build.has_residuals)
+    assert (nn.LayerNorm in kinds) is False, "norms are our own modules"
+    assert torch.equal(model.output.weight, plain.output.weight)
+    assert math.isfinite(model.loss(held_out(TASK.batch, 5, 0)).mean.item())
+
+
+def test_without_residuals_the_input_is_not_added() -> None:
+    model = make_model(VARIANTS["no residuals (pre)"], TASK, TINY["stability"], 0).eval()
+    with torch.no_grad():
+        for block in model.blocks():
+            feed_forward = block.get_submodule("feed_forward.second")
+            nn.init.zeros_(feed_forward.weight)  # type: ignore[arg-type]
+    batch = held_out(TASK.batch, 3, 0)
+    other = Batch(batch.source, batch.target.flip(0) if batch.target is not None else None)
+    assert torch.equal(model.states(batch), model.states(other)), "a layer that writes 0 forgets everything"
+
+
+def test_batch_norm_depends_on_the_other_sentences_in_training_only() -> None:
+    norm, x = BatchNorm(3, 1e-5), torch.randn(4, 5, 3, generator=torch.Generator().manual_seed(0))
+    y = norm(x)
+    assert torch.allclose(y.mean(dim=(0, 1)), torch.zeros(3), atol=1e-5)
+    norm.eval()
+    assert torch.equal(norm(x)[:1], norm(x[:1]))
+
+
+def test_the_finding_follows_the_numbers() -> None:
+    def outcomes(loss_without: float) -> list[StabilityOutcome]:
+        return [
+            StabilityOutcome(name, warm, 0.01, 0.01 if warm and name == "pre-norm" else loss_without, None)
+            for name in VARIANTS
+            for warm in (True, False)
+        ]
+
+    text = describe(outcomes(math.inf), 2.0)
+    assert text.startswith("Of 2 runs each, these learned the task: pre-norm in 1. Never: post-norm; no norms;")
+    assert "With warm-up 1 of 7 runs learned, without it 0. Only with warm-up learned: pre-norm at 0.01." in text
+    assert "Warm-up helps most" not in text, "what diverged is not compared"
+    text = describe(outcomes(0.02), 2.0)
+    assert "Never" not in text
+    assert "With warm-up 7 of 7 runs learned, without it 7." in text
+    assert text.endswith("Warm-up helps most with pre-norm at 0.01: 0.01 instead of 0.02 nats.")
+
+
+@pytest.mark.parametrize(
+    ("loss", "diverged_at", "cell"),
+    [
+        (0.1, None, "0.1 learned"),
+        (1.0, None, "1 learning"),
+        (1.9, None, "1.9 stuck"),
+        (9.0, None, "9 diverged"),
+        (math.inf, 7, "diverged at 7"),
+    ],
+)
+def test_a_cell_shows_the_loss_and_how_the_training_ended(loss: float, diverged_at: int | None, cell: str) -> None:
+    assert shown(StabilityOutcome("pre-norm", True, 0.1, loss, diverged_at), 2.0) == cell
