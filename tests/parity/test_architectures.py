@@ -4,16 +4,22 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
+from clearhead.check import mark_worksheet
 from clearhead.decoding.search.beam import beam_search
 from clearhead.decoding.search.greedy import greedy
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.model import BaseSequenceModel, Batch, Memory, recurrent, recurrent_cell, recurrent_encoder
+from clearhead.explain.trace_file import sheet_of_trace
+from clearhead.model import BaseSequenceModel, Batch, Memory, convolution, recurrent, recurrent_cell, recurrent_encoder
 from clearhead.model.protocol import SequenceModel, TrainableModel
 from clearhead.model.tracing import PartTrace
+from clearhead.steps import Step
+from clearhead.worksheet.worksheet import Worksheet
 from tests.parity.architectures import CASES, EVERY, MODELS, WITH_DECODER, make_architecture
 from tests.parity.models import (
     BATCH,
@@ -87,6 +93,17 @@ def test_every_recorded_value_is_used_and_has_a_name_of_its_own(name: str, shape
 def test_float32_differs_only_by_its_rounding(name: str, shape: str) -> None:
     model = make_architecture(name, shape, torch.float32)
     check_parity(model, make_inputs(model.config, "right padding"), "float32")
+
+
+@pytest.mark.parametrize(("name", "shape"), [case for case in EVERY if case[0].startswith("convolutional")])
+def test_the_worksheet_of_a_trace_gets_full_marks(name: str, shape: str) -> None:
+    model = make_architecture(name, shape, encoder_blocks=1, decoder_blocks=1, d_model=6)
+    output, trace = model.trace(make_inputs(model.config, "right padding").batch)
+    for sentence in range(BATCH):
+        sheet = Worksheet.from_json(sheet_of_trace(trace, sentence).to_json())
+        report = mark_worksheet(sheet)
+        assert report.earned == report.out_of == 2.0 * len(trace), (report.counts, report.findings[:1])
+        np.testing.assert_array_equal(sheet.answer, np.atleast_2d(output[sentence].detach().numpy()))
 
 
 # Neighbours
@@ -237,7 +254,7 @@ def test_every_parameter_has_a_gradient_that_is_finite(name: str, shape: str) ->
         assert parameter.grad.abs().max() > 0, parameter_name
 
 
-# Deliberate faults in a recurrent model: each must be detected by one test, and only by that one
+# Deliberate faults: each must be detected by one test, and only by that one
 
 CHECKS: dict[str, Callable[[BaseSequenceModel, Inputs], None]] = {
     "parity": check_parity,
@@ -279,3 +296,31 @@ def test_only_chain_detects_a_fused_result_shown_as_a_traced_one(monkeypatch: py
 
     monkeypatch.setattr(recurrent, "decode_traced", shadow)
     assert failing("gru, multiplicative") == {"chain"}
+
+
+def test_only_parity_detects_a_reversed_filter_in_the_fused_convolution(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = F.conv1d
+    monkeypatch.setattr(F, "conv1d", lambda x, filters, *rest, **options: real(x, filters.flip(-1), *rest, **options))
+    assert failing("convolutional") == {"parity"}
+
+
+def test_only_replay_detects_a_wrong_first_token_beside_a_convolution(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = PartTrace.record
+
+    def record(self: PartTrace, step: Step, value: Any, *, symbol: str = "", **inputs: Any) -> None:
+        wrong = {"first": inputs["first"] + 1} if step.name == "convolve" else {}
+        real(self, step, value, symbol=symbol, **{**inputs, **wrong})
+
+    monkeypatch.setattr(PartTrace, "record", record)
+    assert failing("convolutional") == {"replay"}
+
+
+def test_only_chain_detects_a_shadow_of_the_convolution(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = convolution.convolve_traced
+
+    def shadow(layer: Any, x: Tensor, past: Any, trace: Any) -> Tensor:
+        real(layer, x, past, trace)
+        return convolution.convolve_fused(layer, x, past)
+
+    monkeypatch.setattr(convolution, "convolve_traced", shadow)
+    assert failing("convolutional") == {"chain"}

@@ -23,10 +23,23 @@ def checked_config(path: str | Path | ModelFolder, what: str | None = None) -> M
     config = load_config(find_model(path))
     if what is not None and config.architecture != "transformer":
         raise ConfigError(
-            f"{what} needs the heads and layers of a Transformer, but this model is {config.architecture}.",
+            f"{what} needs the heads and layers of a Transformer, but this model is {config.architecture}."
+            f"{_instead(what, config)}",
             options=("model",),
         )
     return config
+
+
+def _instead(what: str, config: ModelConfig) -> str:
+    """Return a sentence about what works with a model that is not a Transformer."""
+    if what == "what-if":
+        return " Use --swap, which works with every model."
+    if what == "pruning":
+        return ""
+    traced = "`model.trace(batch)` in Python records every step"
+    if config.shape == "encoder-decoder":
+        return f" `clearhead translate --explain FILE` writes the steps of its search, and {traced}."
+    return f" {traced}."
 
 
 def refuse_exported(path: str | Path | ModelFolder) -> None:

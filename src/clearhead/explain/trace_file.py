@@ -23,6 +23,7 @@ Sides = tuple[Side, Side]  # of rows and columns
 
 _KEEPS_ROWS = ("a", "b", "x", "scores", "weights", "ids", "positions")  # inputs with the same rows as the value
 _KEEPS_COLUMNS = ("scale", "mask", "softmax")
+_FIXED_LENGTH = ("append", "convolve")  # steps whose number of rows is not that of their inputs, or is an input itself
 
 
 def save_trace(
@@ -71,7 +72,7 @@ class _Sentence:
         for name, value in record.inputs.items():
             for part in value if isinstance(value, tuple) else (value,):
                 if isinstance(part, Tensor) and id(part) not in self.arrays:
-                    rank = len(record.step.input(name).axes)
+                    rank = 2 if name == "taps" else len(record.step.input(name).axes)  # a filter is a list of matrices
                     self.arrays[id(part)] = self._without_batch(part, rank, f"{record.where}: input '{name}'")
                     self.sides[id(part)] = self._given_sides(record, name)
         self.arrays[id(record.value)] = self._without_batch(record.value, 2, f"{record.where}: {record.symbol}")
@@ -172,7 +173,7 @@ class _Sentence:
                 askers = slice(length) if sides[0] == side else slice(None)
                 if array[askers, length:].any():
                     return False
-        return not any(record.step.name == "append" or _counts_all(record) for record in self.trace)
+        return not any(record.step.name in _FIXED_LENGTH or _counts_all(record) for record in self.trace)
 
     def _uses(self, *names: str) -> list[tuple[int, str]]:
         """Return the ids of the arrays that records have as inputs of these names."""

@@ -73,8 +73,8 @@ def _trace_convolution(layer: GatedConvolution, x: Tensor, span: tuple[int, int]
     taps = tuple(layer.filter.weight[rows, number * width :][:, :width].T for number in range(layer.kernel))
     bias = layer.filter.bias[rows]
     for number, tap in enumerate(taps, 1):
-        trace.give(f"W_{number}", tap, symbol=f"W{subscript(number)}")
-    trace.give("b", bias)
+        trace.give(f"W_{letter}{number}", tap, symbol=f"W_{letter}{subscript(number)}")
+    trace.give(f"b_{letter}", bias)
     padded = F.pad(x, (0, 0, -first, max(first + count + layer.kernel - 1 - x.shape[-2], 0)))
     y = bias
     for number, tap in enumerate(taps):

@@ -417,6 +417,8 @@ PLACES: Mapping[str, str] = {
     "add_and_norm": "Residual and norm",
     "dense": "Dense layer",
     "feed_forward": "Feed-forward",
+    "convolution": "Convolution",
+    "residual": "Residual",
     "output": "Output layer",
     "generate": "Generated token",
     "teacher": "Teacher forcing",

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import ClearheadError, ConfigError
-from clearhead.explain.checks import check_test_set, explained_heads
-from clearhead.model.config import ModelConfig
+from clearhead.explain.checks import check_test_set, checked_config, explained_heads
+from clearhead.formats.checkpoint import save_checkpoint
+from clearhead.model import build_model
+from clearhead.model.config import ModelConfig, read_config
 
 
 def test_checks_do_not_import_torch() -> None:
@@ -35,6 +37,32 @@ def test_cheap_errors_are_reported_before_torch_is_imported(arguments: tuple[str
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("what", "shape", "instead"),
+    [
+        (
+            "an explanation",
+            "encoder-decoder",
+            " `clearhead translate --explain FILE` writes the steps of its search, and `model.trace(batch)` in Python "
+            "records every step.",
+        ),
+        ("an explanation", "decoder", " `model.trace(batch)` in Python records every step."),
+        ("what-if", "encoder-decoder", " Use --swap, which works with every model."),
+        ("pruning", "encoder-decoder", ""),
+    ],
+)
+def test_other_architectures_are_refused_with_what_works_instead(
+    what: str, shape: str, instead: str, tmp_path: Path
+) -> None:
+    sizes = {"source_vocabulary": 7, "d_model": 6, "encoder_blocks": 1, "decoder_blocks": 1, "max_length": 5}
+    model = build_model(read_config({**sizes, "architecture": "convolutional", "shape": shape}))
+    save_checkpoint(model, tmp_path / "model")
+    with pytest.raises(ConfigError) as wrong:
+        checked_config(tmp_path / "model", what)
+    expected = f"{what} needs the heads and layers of a Transformer, but this model is convolutional.{instead}"
+    assert str(wrong.value).removesuffix(" (model)") == expected
 
 
 def test_patterns_name_the_heads_of_a_pruned_model_by_their_old_numbers() -> None:
