@@ -52,7 +52,8 @@ class ConvolutionalModel(BaseSequenceModel):
     def _initialise(self) -> None:
         """Initialise so that the variance of the states is the same in every layer.
 
-        Dropout on the input of a convolution multiplies its variance by 1 / (1 - dropout).
+        Dropout on the input of a convolution multiplies its variance by 1 / (1 - dropout). Positions are as large as the
+        scaled embeddings: with smaller ones, attention does not find the right place in a model of few layers.
         """
         super()._initialise()
         for module in self.modules():
@@ -62,7 +63,7 @@ class ConvolutionalModel(BaseSequenceModel):
                 nn.init.normal_(value, std=(variance / _GATED_SHARE) ** 0.5)
                 nn.init.normal_(gate, std=variance**0.5)
             elif isinstance(module, Stack) and isinstance(module.position, nn.Parameter):
-                nn.init.normal_(module.position, std=module.width**-0.5)
+                nn.init.normal_(module.position)
 
     @property
     def has_cross_attention(self) -> bool:
