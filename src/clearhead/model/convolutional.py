@@ -52,8 +52,8 @@ class ConvolutionalModel(BaseSequenceModel):
     def _initialise(self) -> None:
         """Initialise so that the variance of the states is the same in every layer.
 
-        Dropout on the input of a convolution multiplies its variance by 1 / (1 - dropout). Positions are as large as the
-        scaled embeddings: with smaller ones, attention does not find the right place in a model of few layers.
+        Dropout on the input of a convolution multiplies its variance by 1 / (1 - dropout). Positions are as large as
+        the scaled embeddings: with smaller ones, attention does not find the right place in a model of few layers.
         """
         super()._initialise()
         for module in self.modules():
