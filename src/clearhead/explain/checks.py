@@ -33,12 +33,12 @@ def checked_config(path: str | Path | ModelFolder, what: str | None = None) -> M
 def _instead(what: str, config: ModelConfig) -> str:
     """Return a sentence about what works with a model that is not a Transformer."""
     if what == "what-if":
-        return " Use --swap, which works with every model."
+        return " Swap words instead, which works with every model."
     if what == "pruning":
         return ""
     traced = "`model.trace(batch)` in Python records every step"
     if config.shape == "encoder-decoder":
-        return f" `clearhead translate --explain FILE` writes the steps of its search, and {traced}."
+        return f" The option `explain` of `clearhead translate` writes the steps of its search, and {traced}."
     return f" {traced}."
 
 
