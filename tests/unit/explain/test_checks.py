@@ -45,11 +45,10 @@ def test_cheap_errors_are_reported_before_torch_is_imported(arguments: tuple[str
         (
             "an explanation",
             "encoder-decoder",
-            " `clearhead translate --explain FILE` writes the steps of its search, and `model.trace(batch)` in Python "
-            "records every step.",
+            " `clearhead translate` can explain its search, and `model.trace(batch)` in Python records every step.",
         ),
         ("an explanation", "decoder", " `model.trace(batch)` in Python records every step."),
-        ("what-if", "encoder-decoder", " Use --swap, which works with every model."),
+        ("what-if", "encoder-decoder", " Swapping a word works with every model."),
         ("pruning", "encoder-decoder", ""),
     ],
 )
