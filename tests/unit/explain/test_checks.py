@@ -45,10 +45,11 @@ def test_cheap_errors_are_reported_before_torch_is_imported(arguments: tuple[str
         (
             "an explanation",
             "encoder-decoder",
-            " `clearhead translate` can explain its search, and `model.trace(batch)` in Python records every step.",
+            " The option `explain` of `clearhead translate` writes the steps of its search, and `model.trace(batch)` in "
+            "Python records every step.",
         ),
         ("an explanation", "decoder", " `model.trace(batch)` in Python records every step."),
-        ("what-if", "encoder-decoder", " Swapping a word works with every model."),
+        ("what-if", "encoder-decoder", " Swap words instead, which works with every model."),
         ("pruning", "encoder-decoder", ""),
     ],
 )
