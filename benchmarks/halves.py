@@ -69,7 +69,9 @@ def print_machine(device: str) -> None:
     facts = describe_environment(0)
     where = facts["gpus"][0] if device != "cpu" and facts["gpus"] else f"{facts['processor']}, {facts['cores']} cores"
     versions = f"Python {facts['python']}, torch {facts['packages']['torch']}, clearhead {facts['clearhead']}"
-    print(f"{facts['time'][:10]} · {where} · {versions} · commit {(facts['commit'] or 'unknown')[:12]}\n")
+    commit = facts["commit"] or "unknown"
+    shown = commit[:12] + ("+" if commit.endswith("+") else "")  # +: files are modified
+    print(f"{facts['time'][:10]} · {where} · {versions} · commit {shown}\n")
 
 
 def print_table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
