@@ -10,7 +10,7 @@ import torch
 
 from clearhead import Worksheet, solve
 from clearhead.explain.trace_file import save_trace
-from clearhead.model import Batch, ModelConfig, Transformer
+from clearhead.model import Batch, ModelConfig, Transformer, build_model
 from clearhead.model.float64 import trace_in_float64
 from clearhead.worksheet.part import part_of_sheet
 from tests.command import run
@@ -29,6 +29,44 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     save_trace(trace_in_float64(model, batch)[1], folder / "trace.json", title="Let's go", **names)  # type: ignore[arg-type]
     save_trace(model.trace(batch)[1], folder / "trace32.json")
     return folder
+
+
+@pytest.fixture(scope="module")
+def saved_gru(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(2)
+    sizes = {"d_model": 4, "encoder_blocks": 1, "decoder_blocks": 1}
+    model = build_model(ModelConfig(architecture="recurrent", cell="gru", source_vocabulary=13, **sizes)).eval()
+    batch = Batch(torch.tensor([[5, 7, 2]]), torch.tensor([[4, 9, 2]]))
+    path = tmp_path_factory.mktemp("gru") / "trace.json"
+    names = {"tokens": ["let's", "go", "</s>"], "target_tokens": ["<s>", "vamos", "ya"]}
+    save_trace(trace_in_float64(model, batch)[1], path, **names)  # type: ignore[arg-type]
+    return path
+
+
+@pytest.mark.parametrize(
+    ("place", "lines"),
+    [
+        (
+            "encoder.0.forward.time.1",
+            ["Encoder layer 1 · Forward direction · Time step 2 · Reset gate", "new₂ = (1 - z₂) ⊙ n₂", "go [ "],
+        ),
+        (
+            "decoder.0.cross_attention.time.1",
+            ["Decoder layer 1 · Cross-attention · Time step 2", "let's      go    </s>", "vamos [ "],
+        ),
+    ],
+)
+def test_a_step_of_a_recurrent_model_is_shown_and_gets_full_marks(
+    saved_gru: Path, tmp_path: Path, place: str, lines: list[str]
+) -> None:
+    done = run("solve", "--from-trace", str(saved_gru), "--where", place)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line for line in lines if line not in done.stdout] == []
+    part = tmp_path / "part.json"
+    assert run("solve", "--from-trace", str(saved_gru), "--where", place, "-o", str(part)).returncode == 0
+    checked = run("check", str(part), "--json")
+    marks = json.loads(checked.stdout)["marks"]
+    assert (checked.returncode, marks["earned"]) == (0, marks["out_of"])
 
 
 def test_a_head_is_shown_as_solve_shows_a_problem(saved: Path) -> None:

@@ -23,7 +23,6 @@ Sides = tuple[Side, Side]  # of rows and columns
 
 _KEEPS_ROWS = ("a", "b", "x", "scores", "weights", "ids", "positions")  # inputs with the same rows as the value
 _KEEPS_COLUMNS = ("scale", "mask", "softmax")
-_FIXED_LENGTH = ("append", "convolve")  # steps whose number of rows is not that of their inputs, or is an input itself
 
 
 def save_trace(
@@ -72,7 +71,8 @@ class _Sentence:
         for name, value in record.inputs.items():
             for part in value if isinstance(value, tuple) else (value,):
                 if isinstance(part, Tensor) and id(part) not in self.arrays:
-                    rank = 2 if name == "taps" else len(record.step.input(name).axes)  # a filter is a list of matrices
+                    # the parts of a list, such as heads that are joined or the matrices of a filter, are matrices
+                    rank = 2 if isinstance(value, tuple) else len(record.step.input(name).axes)
                     self.arrays[id(part)] = self._without_batch(part, rank, f"{record.where}: input '{name}'")
                     self.sides[id(part)] = self._given_sides(record, name)
         self.arrays[id(record.value)] = self._without_batch(record.value, 2, f"{record.where}: {record.symbol}")
@@ -107,15 +107,14 @@ class _Sentence:
 
     def _side(self, record: Record) -> Side:
         """Return the tokens that a record works on; keys and values of cross-attention belong to the source."""
-        words = record.where.split(".")
-        if "cross_attention" in words and {"key", "value"} & set(words):
+        if _is_across(record.where) and {"key", "value"} & set(record.where.split(".")):
             return "source"
         if _is_of_encoder(record.where) or record.step.name == "mean":  # a classifier's mean over its sentence
             return "source"
         return "target"
 
     def _key_side(self, record: Record) -> Side:
-        return "source" if "cross_attention" in record.where.split(".") else self._side(record)
+        return "source" if _is_across(record.where) else self._side(record)
 
     def _worked_sides(self, record: Record) -> Sides:
         input_sides = {name: self.sides[id(v)] for name, v in record.inputs.items() if isinstance(v, Tensor)}
@@ -130,9 +129,11 @@ class _Sentence:
             return "", ""
         if step == "multiply":  # of scores by a gate, or of states
             return input_sides["a"]
-        rows: Side = next(
-            (input_sides[name][0] for name in _KEEPS_ROWS if name in input_sides and input_sides[name][0]), ""
-        )
+        height = len(self.arrays[id(record.value)])
+        rows: Side = ""
+        for name in _KEEPS_ROWS:  # a single row, such as a query, can be added to every token of the other side
+            if name in input_sides and len(self.arrays[id(record.inputs[name])]) == height:
+                rows = rows or input_sides[name][0]
         return rows, input_sides["scores"][1] if step in _KEEPS_COLUMNS else ""
 
     # The length of the sentence
@@ -173,7 +174,12 @@ class _Sentence:
                 askers = slice(length) if sides[0] == side else slice(None)
                 if array[askers, length:].any():
                     return False
-        return not any(record.step.name in _FIXED_LENGTH or _counts_all(record) for record in self.trace)
+        for record in self.trace:
+            if record.step.name == "convolve" and _looks_ahead(record):
+                key = id(record.inputs["x"])
+                if self.sides[key][0] == side and self.arrays[key][length:].any():
+                    return False
+        return not any(record.step.name == "append" or _counts_all(record) for record in self.trace)
 
     def _uses(self, *names: str) -> list[tuple[int, str]]:
         """Return the ids of the arrays that records have as inputs of these names."""
@@ -182,7 +188,8 @@ class _Sentence:
     def _named(self, side: Side, names: Sequence[str], parameter: str) -> tuple[int, tuple[str, ...]]:
         """Return the number of tokens of a side to keep, and their names."""
         padded_length, real = self._length(side), self._real_length(side)
-        if real < padded_length and not self._may_cut(side, real):
+        is_fixed = real < padded_length and not self._may_cut(side, real)
+        if is_fixed:
             real = padded_length
         if not names or len(names) == real:
             return real, tuple(names)
@@ -190,6 +197,11 @@ class _Sentence:
             return real, tuple(names[:real])
         if len(names) < real and self._may_cut(side, len(names)):
             return len(names), tuple(names)
+        if is_fixed:
+            raise TraceError(
+                f"{parameter} has {len(names)} names, but sentence {self.sentence} has {real} tokens with its padding, "
+                f"which is part of the steps of this model. Trace the sentence alone, or give {real} names."
+            )
         raise TraceError(
             f"{parameter} has {len(names)} names, but sentence {self.sentence} has {real} tokens"
             + (f" ({padded_length} with its padding)" if real < padded_length else "")
@@ -225,6 +237,8 @@ class _Sentence:
                 sheet.givens[name] = Given(name, origin.symbol, array, rows, columns)
         for record in self.trace:
             inputs = {name: self._value(value) for name, value in record.inputs.items()}
+            if record.step.name == "convolve":
+                inputs["count"] = len(self.arrays[id(record.value)])  # the number of windows without padding
             sheet.records.append(Record(record.step, record.where, inputs, self._value(record.value), record.symbol))
         precision = self._precision()
         notes = () if precision == "float64" else (f"Computed in {precision}; use trace_in_float64 for more digits.",)
@@ -268,6 +282,17 @@ class _Sentence:
 def _counts_all(record: Record) -> bool:
     """Return whether a mean is over all tokens, including padding."""
     return record.inputs.get("over", "features") != "features" and "counted" not in record.inputs
+
+
+def _looks_ahead(record: Record) -> bool:
+    """Return whether the windows of a convolution contain later tokens than their own."""
+    return int(record.inputs["first"]) + len(record.inputs["taps"]) > 1
+
+
+def _is_across(where: str) -> bool:
+    """Return whether a part of the decoder uses the states of the encoder: attention, or a recurrent start state."""
+    words = where.split(".")
+    return "cross_attention" in words or words[:2] == ["decoder", "start"]
 
 
 def _is_of_encoder(where: str) -> bool:

@@ -108,6 +108,8 @@ class TracedCell:
         (w, b, u, c), letter = self._weights[gate], self.letters[gate]
         from_input, from_state = F.linear(x, w, b), F.linear(h, u, c)
         symbols = f"W_{letter} x + b_{letter}", f"U_{letter} h + c_{letter}"
+        if letter == "n":  # of a GRU, which multiplies the sum by the reset gate
+            symbols = symbols[0], f"({symbols[1]})"
         trace.at("from_input").record(TRANSFORM, from_input, symbol=symbols[0], x=x, w=w, b=b)
         trace.at("from_state").record(TRANSFORM, from_state, symbol=symbols[1], x=h, w=u, b=c)
         return from_input, from_state

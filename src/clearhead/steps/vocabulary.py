@@ -423,6 +423,8 @@ PLACES: Mapping[str, str] = {
     "generate": "Generated token",
     "teacher": "Teacher forcing",
     "one_by_one": "One word at a time, word",
+    "forward": "Forward direction",
+    "reverse": "Reverse direction",
     "time": "Time step",
     "forget_gate": "Forget gate",
     "input_gate": "Input gate",

@@ -341,6 +341,8 @@ def place_name(where: str, titles: Sequence[str] = ()) -> str:
     """Return a path as a heading: `encoder.0.self_attention.head.2` is Encoder layer 1 · Self-attention · Head 3."""
     words, names = where.split("."), []
     for index, word in enumerate(words):
+        if word == "start" and words[index - 1 : index] == ["decoder"]:  # of a recurrent decoder
+            names.append("State before the first token")
         if word not in PLACES:
             continue
         number = words[index + 1] if index + 1 < len(words) and words[index + 1].isdigit() else None
