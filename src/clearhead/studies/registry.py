@@ -20,6 +20,8 @@ class StudyEntry:
 # The study `some-name` is the module some_name, which has SIZE (of its plot, in inches), SMALL (the sizes of the models
 # and of the data, a frozen dataclass), run(seed, sizes, show) -> Experiment, and draw(result, figure).
 STUDIES: Mapping[str, StudyEntry] = {
+    "gradient-reach": StudyEntry("How far a gradient reaches in three architectures", "2 min"),
+    "length-cost": StudyEntry("Time and memory against length in three architectures", "30 s"),
     "readers": StudyEntry("Recurrent, convolutional and Transformer models by sentence length", "4 min"),
     "position-training": StudyEntry("Kinds of positions, trained on short and tested on long sentences", "2 min"),
     "score-scaling": StudyEntry("Scaled and unscaled scores, one head and many", "2 min"),

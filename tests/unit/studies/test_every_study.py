@@ -22,7 +22,7 @@ class Blocker:
             raise ImportError(name)
 sys.meta_path.insert(0, Blocker())
 """
-TIMED = {"readers", "teacher-forcing"}  # times differ from run to run
+TIMED = {"length-cost", "readers", "teacher-forcing"}  # times differ from run to run
 
 
 @pytest.fixture(params=STUDIES)

@@ -5,6 +5,8 @@ from typing import Any
 
 from clearhead.experiments import Experiment
 from clearhead.studies import find_study
+from clearhead.studies.gradient_reach import ReachSizes
+from clearhead.studies.length_cost import LengthCostSizes
 from clearhead.studies.no_mask import NoMaskSizes
 from clearhead.studies.position_training import PositionSizes
 from clearhead.studies.readers import ReaderSizes
@@ -13,6 +15,12 @@ from clearhead.studies.stability import StabilitySizes
 from clearhead.studies.teacher_forcing import TeacherForcingSizes
 
 TINY: dict[str, Any] = {
+    "gradient-reach": ReachSizes(
+        lengths=(2, 5), num_words=7, num_measured=2, num_tested=3, steps=2, width=12, blocks=1
+    ),
+    "length-cost": LengthCostSizes(
+        lengths=(3, 5), num_tokens=7, repeats=1, num_decoded=2, width=12, blocks=1, vocabulary=11
+    ),
     "readers": ReaderSizes(lengths=(2, 3), num_tested=3, steps=2, width=16, blocks=1),
     "position-training": PositionSizes(trained=(2, 3), lengths=(3, 5), num_test=3, steps=2, width=16),
     "score-scaling": ScalingSizes(widths=(8, 16), num_heads=2, length=3, batch=2, steps=2, num_test=3),

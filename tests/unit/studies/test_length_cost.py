@@ -1,0 +1,40 @@
+"""Cost against length: what is remembered, and where one cost crosses another."""
+
+import pytest
+import torch
+
+from clearhead.model import Batch, build_model
+from clearhead.studies.length_cost import COMPARED, MEASURES, bytes_of, crossing_of, step_bytes
+from clearhead.studies.variants import VARIANTS, matched_config
+from tests.unit.studies.tiny import measured
+
+SHARED = {"shape": "decoder", "source_vocabulary": 11, "decoder_blocks": 1, "dropout": 0.0, "max_length": 200}
+
+
+def test_only_the_past_of_a_transformer_grows() -> None:
+    for name in COMPARED:
+        past = measured("length-cost").arrays[f"{name}, {MEASURES[3]}"]
+        assert (past[1] > past[0]) == (name == "transformer")
+        assert past[0] > 0
+
+
+def test_the_memory_of_a_step_is_linear_in_its_tokens() -> None:
+    for name in COMPARED:
+        model = build_model(matched_config(VARIANTS[name], SHARED, 12))
+        sizes = [step_bytes(model, Batch(target=torch.full((1, n), 5), is_padded=False)) for n in (64, 128, 192)]
+        assert sizes[1] - sizes[0] > 64 * 12 * 4  # more than one number of every token and column
+        assert sizes[2] - sizes[1] == pytest.approx(
+            sizes[1] - sizes[0], rel=0.2
+        )  # a recurrent kernel rounds its workspace
+
+
+def test_a_storage_is_counted_once() -> None:
+    tensor = torch.zeros(6, dtype=torch.float64)
+    assert bytes_of([tensor, {"view": tensor[:2]}, (torch.zeros(2),)]) == 6 * 8 + 2 * 4
+
+
+def test_the_crossing_follows_the_numbers() -> None:
+    lengths = (64, 128, 256)
+    assert crossing_of((2, 2, 2), (1, 1, 1), lengths) == "is slower at every length than"
+    assert crossing_of((1, 1, 1), (2, 2, 2), lengths) == "is faster at 256 tokens than"
+    assert crossing_of((2, 1, 3), (1, 2, 2), lengths) == "is slower from 256 tokens on than"
