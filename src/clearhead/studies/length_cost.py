@@ -98,7 +98,7 @@ def run(seed: int, sizes: LengthCostSizes = SMALL, show: Show = silent) -> Exper
 
 
 def _table(title: str, results: Sequence[LengthCosts], sizes: LengthCostSizes, names: Sequence[str]) -> ResultTable:
-    columns = ("tokens", *(f"{name}, {one.title}" for name in names for one in results))
+    columns = ("tokens", *(f"{one.title}, {name.split()[0]}" for name in names for one in results))
     rows: list[tuple[Cell, ...]] = [
         (length, *(one.values[name][place] for name in names for one in results))
         for place, length in enumerate(sizes.lengths)
