@@ -54,7 +54,7 @@ SMALL = ReachSizes()
 
 
 @dataclass(frozen=True)
-class Reach:
+class GradientReach:
     """The measurements of one variant for every length, by the names in MEASURES, and its receptive field."""
 
     variant: str
@@ -86,7 +86,7 @@ def run(seed: int, sizes: ReachSizes = SMALL, show: Show = silent) -> Experiment
     return Experiment(NAME, STUDIES[NAME].title, seed, claim, describe(results, sizes), tables, arrays)
 
 
-def _table(kind: str, results: Sequence[Reach], sizes: ReachSizes) -> ResultTable:
+def _table(kind: str, results: Sequence[GradientReach], sizes: ReachSizes) -> ResultTable:
     titles = {
         "translation": "reversing a sentence: loss of the last word, embedding of the first source word",
         "language model": "writing the first word again: loss of the last word, embedding of the first word",
@@ -97,7 +97,7 @@ def _table(kind: str, results: Sequence[Reach], sizes: ReachSizes) -> ResultTabl
     )
 
 
-def describe(results: Sequence[Reach], sizes: ReachSizes) -> str:
+def describe(results: Sequence[GradientReach], sizes: ReachSizes) -> str:
     """Return the finding: how much of the gradient arrives at the longest distance."""
     first, last = sizes.lengths[0], sizes.lengths[-1]
     sentences = []
@@ -123,7 +123,7 @@ def _fall(norms: Sequence[float]) -> str:
     return "exactly 0" if norms[-1] == 0.0 else f"{norms[-1] / max(norms[0], 1e-30):.2g}"
 
 
-def measure(name: str, kind: str, sizes: ReachSizes, seed: int, show: Show) -> Reach:
+def measure(name: str, kind: str, sizes: ReachSizes, seed: int, show: Show) -> GradientReach:
     """Train one variant; measure its gradients before and after, and its answers after."""
     config = make_config(name, kind, sizes)
     torch.manual_seed(seed)
@@ -136,7 +136,7 @@ def measure(name: str, kind: str, sizes: ReachSizes, seed: int, show: Show) -> R
     after = [gradient_norms(model, kind, length, sizes, seed)[1] for length in sizes.lengths]
     right = [right_answers(model, make_batch(kind, length, sizes), sizes.num_tested, seed) for length in sizes.lengths]
     values = dict(zip(MEASURES, (tuple(one) for one in (*before, after, right)), strict=True))
-    return Reach(name, kind, receptive_field(config), values)
+    return GradientReach(name, kind, receptive_field(config), values)
 
 
 def make_config(name: str, kind: str, sizes: ReachSizes) -> ModelConfig:
@@ -240,7 +240,7 @@ def draw(result: Experiment, figure: "Figure") -> None:
             for variant in _VARIANTS[kind]:
                 values = result.arrays[f"{kind}, {variant}, {name}"]
                 is_shown = values > 0.0
-                title = Reach(variant, kind, None, {}).title
+                title = GradientReach(variant, kind, None, {}).title
                 look = VARIANTS[variant]
                 plot.plot(lengths[is_shown], values[is_shown], "o-", color=look.colour, label=title)
             plot.set(title=f"{kind.capitalize()}: {name}", xlabel="words from the loss back to the first word")

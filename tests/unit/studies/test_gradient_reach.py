@@ -9,7 +9,7 @@ from clearhead.model import TrainableModel, build_model
 from clearhead.studies.gradient_reach import (
     KINDS,
     MEASURES,
-    Reach,
+    GradientReach,
     describe,
     gradient_norms,
     make_batch,
@@ -91,7 +91,11 @@ def test_the_finding_states_the_receptive_field() -> None:
     assert "The convolutional language model sees 3 words" in measured("gradient-reach").finding
     values = dict.fromkeys(MEASURES, (0.5, 0.25))
     finding = describe(
-        [Reach("transformer", "translation", None, values), Reach("convolutional", "language model", 3, values)], SIZES
+        [
+            GradientReach("transformer", "translation", None, values),
+            GradientReach("convolutional", "language model", 3, values),
+        ],
+        SIZES,
     )
     assert "2 to 11 words: before training, the norm falls to this share: Transformer 0.5;" in finding
     assert "right for 11 words: convolutional 0.25." in finding
