@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clearhead.decoding.alignment import AlignmentRule
+from clearhead.decoding.alignment import AlignmentRule, cross_attention_heads
 from clearhead.decoding.head_choice import HeadChoice, rate_heads, save_choice
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import Links
@@ -14,6 +14,7 @@ from clearhead.evaluation.ibm_alignment import ibm_model1_links
 from clearhead.evaluation.link_files import read_gold_links
 from clearhead.evaluation.scores import Score
 from clearhead.files.input import whole_input
+from clearhead.formats.model_folder import find_model, load_config
 from clearhead.text.tokeniser import split_tag
 
 
@@ -31,6 +32,8 @@ def select_head(model: str | Path, source: str, reference: str, gold: str | None
 
     Heads are compared with the gold links in a file, or else with links estimated from the two files (IBM Model 1).
     """
+    if not any(cross_attention_heads(load_config(find_model(model)))):
+        raise ConfigError("this model has no attention to the source, so no head can be chosen.", options=("model",))
     texts = read_texts(source, reference)
     plain_texts = [
         (split_tag(sentence)[1], translation) for sentence, translation in texts

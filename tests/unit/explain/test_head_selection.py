@@ -7,6 +7,8 @@ import pytest
 from clearhead.decoding.head_choice import read_choice
 from clearhead.errors import ConfigError, DataError
 from clearhead.explain.head_selection import select_head
+from clearhead.formats import save_checkpoint
+from clearhead.model import ModelConfig, build_model
 from tests.small_run import TEXTS, make_run
 
 
@@ -47,3 +49,12 @@ def test_files_that_do_not_fit_are_named(tmp_path: Path, files: tuple[str, str])
     with pytest.raises(DataError, match="source has 3 lines, but .*target has 1"):
         select_head(run, *files)
     assert not (run / "best" / "alignment.json").exists()
+
+
+def test_a_model_without_attention_has_no_head_to_choose(tmp_path: Path, files: tuple[str, str]) -> None:
+    run = make_run(tmp_path / "run")
+    sizes = {"source_vocabulary": 151, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 6}
+    model = build_model(ModelConfig(architecture="recurrent", attention="none", **sizes))
+    save_checkpoint(model, run / "best")
+    with pytest.raises(ConfigError, match="no attention to the source, so no head can be chosen"):
+        select_head(run, *files)
