@@ -82,7 +82,7 @@ def test_a_page_or_json_is_written_instead_of_the_table(folder: Path) -> None:
 def test_two_sentences_are_compared(folder: Path) -> None:
     texts = ("the red cat sees a small book.", "--compare", "where is the book?")
     done = run("explain", "-m", "run", "--to", "de", *texts, "--word", "book", cwd=folder)
-    assert done.stdout.startswith("book:\n  1. the red cat sees a small book.\n")
+    assert done.stdout.startswith("book:\n  1. the red cat sees a small book. → ")
     data = json.loads(run("explain", "-m", "run", "--to", "de", *texts, "--json", cwd=folder).stdout)
     assert (data["word"], data["static_distance"]) == ("book", 0.0)
 
