@@ -12,6 +12,7 @@ from clearhead.cli.model_option import Device, ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.score import ModelPrecision
 from clearhead.cli.text_lines import TextLineOptions, hint_at_page
+from clearhead.cli.translate_options import SamplingSeed, Temperature, TopK, TopP
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
 from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
@@ -42,17 +43,10 @@ class ContinuationOptions:
     no_repeat: Annotated[
         int | None, typer.Option(help="Forbid repeated n-grams of this size in the continuation. \\[default: off]")
     ] = None
-    temperature: Annotated[
-        float | None, typer.Option(help="Sample tokens at this temperature instead of searching. \\[default: off]")
-    ] = None
-    top_k: Annotated[
-        int | None, typer.Option(help="Sample only from this number of most likely tokens. \\[default: all]")
-    ] = None
-    top_p: Annotated[
-        float | None,
-        typer.Option(help="Sample only from the most likely tokens that have this total probability. \\[default: all]"),
-    ] = None
-    seed: Annotated[int | None, typer.Option(help="Random seed for sampling. \\[default: 1]")] = None
+    temperature: Temperature = None
+    top_k: TopK = None
+    top_p: TopP = None
+    seed: SamplingSeed = None
 
     def settings(self) -> "SearchSettings":
         """Return the search settings."""

@@ -76,6 +76,18 @@ class Stopping(StrEnum):
     proved = "proved"
 
 
+# Options of sampling, which `clearhead generate` has too
+Temperature = Annotated[
+    float | None, typer.Option(help="Sample tokens at this temperature instead of searching. \\[default: off]")
+]
+TopK = Annotated[int | None, typer.Option(help="Sample only from this number of most likely tokens. \\[default: all]")]
+TopP = Annotated[
+    float | None,
+    typer.Option(help="Sample only from the most likely tokens that have this total probability. \\[default: all]"),
+]
+SamplingSeed = Annotated[int | None, typer.Option(help="Random seed for sampling. \\[default: 1]")]
+
+
 @dataclass(frozen=True)
 class LineOptions:
     """Input, output, and how lines are split."""
@@ -221,17 +233,10 @@ class SearchOptions:
         int | None, typer.Option(help="Number of tokens allowed in addition to --max-ratio. \\[default: 8]")
     ] = None
     no_repeat: Annotated[int | None, typer.Option(help="Forbid repeated n-grams of this size. \\[default: off]")] = None
-    temperature: Annotated[
-        float | None, typer.Option(help="Sample tokens at this temperature instead of searching. \\[default: off]")
-    ] = None
-    top_k: Annotated[
-        int | None, typer.Option(help="Sample only from this number of most likely tokens. \\[default: all]")
-    ] = None
-    top_p: Annotated[
-        float | None,
-        typer.Option(help="Sample only from the most likely tokens that have this total probability. \\[default: all]"),
-    ] = None
-    seed: Annotated[int | None, typer.Option(help="Random seed for sampling. \\[default: 1]")] = None
+    temperature: Temperature = None
+    top_k: TopK = None
+    top_p: TopP = None
+    seed: SamplingSeed = None
     batch_tokens: Annotated[
         int | None, typer.Option(help="Number of source tokens in a batch. \\[default: 1024, on a GPU 16384]")
     ] = None
