@@ -4,11 +4,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from clearhead.decoding.classification import Classifier
+from clearhead.explain.label_words import LabelExplainer, gradient_input
 from clearhead.model import Batch
 from clearhead.model.tracing import PartTrace
 from clearhead.training.config import TrainingConfig
 from clearhead.training.step import Updater
 from tests.parity.architectures import MODELS, make_architecture
+from tests.small_halves import ARCHITECTURES, LABELS, LINES, small_model, small_vocabularies
 
 NAMES = ["convolutional", *(name for name in MODELS if not name.startswith("convolutional"))]
 PAD = 0
@@ -24,13 +27,14 @@ def make_batch(seed: int = 0) -> Batch:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("is_training", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_loss_and_gradients_are_those_of_the_traced_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loss_and_gradients_are_those_of_the_traced_model(
+    name: str, is_training: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
-    model = make_architecture(name, dtype=torch.float32).cuda()
-    for cell in model.modules():  # cuDNN computes gradients only in training mode
-        cell.train(isinstance(cell, torch.nn.RNNBase))
-    exact = make_architecture(name).cuda()
+    model = make_architecture(name, dtype=torch.float32, dropout=0.0).cuda().train(is_training)
+    exact = make_architecture(name, dropout=0.0).cuda()
     batch = make_batch()
     assert batch.target is not None
     loss = model.loss(batch).mean
@@ -81,3 +85,24 @@ def test_captured_updates_in_bfloat16_lower_the_loss(name: str, is_compiled: boo
             updater.begin_sums()
     assert losses[1] < losses[0] - 0.1
     assert updater.has_finite_weights()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_the_words_of_a_label_are_those_of_the_cpu(name: str) -> None:
+    vocabularies = small_vocabularies(LABELS)
+    ids = Classifier(small_model(vocabularies), vocabularies).encode(LINES[:1])[0]
+    outcomes = []
+    for device in ("cpu", "cuda"):
+        classifier = Classifier(small_model(vocabularies, **ARCHITECTURES[name]).to(device), vocabularies)
+        outcome = next(classifier.classify(LINES[:1]))
+        assert outcome is not None
+        words = LabelExplainer.of(classifier).explain(outcome)
+        gradients = gradient_input(classifier.model.to(dtype=torch.float64), ids, outcome.best).cpu()
+        outcomes.append((words, gradients))
+    (words, gradients), (other_words, other_gradients) = outcomes
+    assert words.label == other_words.label
+    assert words.leave_out == pytest.approx(other_words.leave_out, abs=1e-9)
+    assert words.gradient_input == pytest.approx(other_words.gradient_input, abs=1e-9)
+    assert gradients.tolist() == pytest.approx(other_gradients.tolist(), abs=1e-9)

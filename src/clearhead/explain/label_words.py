@@ -49,7 +49,7 @@ class LabelWords:
 
 @dataclass(frozen=True, eq=False)
 class LabelExplainer:
-    """Explains classifications, in float64 on the CPU, where every model has gradients in eval mode."""
+    """Explains classifications, in float64 on the CPU, so that the numbers are those of every device."""
 
     classifier: Classifier
 
@@ -92,8 +92,8 @@ def gradient_input(model: SequenceModel, ids: list[int], number: int) -> Tensor:
     module = _ClassLogProb(model)
     name = f"model.{_EMBEDDING}"
     table = module.get_parameter(name)
-    rows = table[torch.tensor(ids)].detach().clone().requires_grad_()
-    places = torch.arange(len(ids))[None]
+    rows = table[torch.tensor(ids, device=table.device)].detach().clone().requires_grad_()
+    places = torch.arange(len(ids), device=table.device)[None]
     log_prob = functional_call(module, {name: rows}, (places, number))
     (gradient,) = torch.autograd.grad(log_prob, rows)
     return (gradient * rows).sum(dim=-1).detach()

@@ -52,14 +52,24 @@ def initialise_cell(cell: Cell) -> None:
 
 
 def run_cell(cell: Cell, x: Tensor, state: CellState | None = None) -> tuple[Tensor, CellState]:
-    """Run the fused kernel over a sequence (N, T, D) and return the outputs (N, T, E) and the last state (N, E)."""
-    x = x.to(cell.all_weights[0][0].dtype)  # under autocast, cuDNN's kernel is only used for inputs in float32
-    first = None if state is None else state.changed(lambda part: part.to(x.dtype)[None].contiguous())
+    """Run the fused kernel over a sequence (N, T, D) and return the outputs (N, T, E) and the last state (N, E).
+
+    The kernel of cuDNN keeps what gradients need only if it is called for training, which without dropout computes the
+    same. It is therefore called so wherever gradients can be needed, also in eval mode, and not by `cell(x)`.
+    """
+    weights = tuple(cell.all_weights[0])
+    x = x.to(weights[0].dtype)  # under autocast, cuDNN's kernel is only used for inputs in float32
+    if state is None:
+        zeros = x.new_zeros(len(x), cell.hidden_size)
+        state = CellState(zeros, zeros)
+    first = state.changed(lambda part: part.to(x.dtype)[None].contiguous())
+    # has biases, layers, dropout, is training, is bidirectional, is batch first
+    settings = (True, 1, 0.0, cell.training or torch.is_grad_enabled(), False, True)
     if isinstance(cell, nn.LSTM):
-        assert first is None or first.memory is not None
-        output, (hidden, memory) = cell(x, None if first is None else (first.hidden, first.memory))
+        assert first.memory is not None
+        output, hidden, memory = torch.lstm(x, (first.hidden, first.memory), weights, *settings)
         return output, CellState(hidden[0], memory[0])
-    output, hidden = cell(x, None if first is None else first.hidden)
+    output, hidden = torch.gru(x, first.hidden, weights, *settings)
     return output, CellState(hidden[0])
 
 

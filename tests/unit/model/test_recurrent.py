@@ -200,3 +200,36 @@ def test_a_sequence_is_its_steps(kind: str) -> None:
         assert_close(output[:, 0].detach(), whole[:, time].detach())
     assert state is not None
     assert_close(state.hidden.detach(), last.hidden.detach())
+
+
+@pytest.mark.parametrize("has_state", [False, True])
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_the_kernel_computes_exactly_what_pytorchs_module_computes(kind: str, has_state: bool) -> None:
+    cell = make_cell(kind, 3, 2)
+    x, h, c = torch.randn(5, 4, 3), torch.randn(5, 2), torch.randn(5, 2)
+    state = CellState(h, c if kind == "lstm" else None) if has_state else None
+    output, last = run_cell(cell, x, state)
+    first = ((h[None], c[None]) if kind == "lstm" else h[None]) if has_state else None
+    right, end = cell(x, first)
+    assert torch.equal(output, right)
+    for part, other in zip((last.hidden, last.memory), end if kind == "lstm" else (end,), strict=False):
+        assert part is not None
+        assert torch.equal(part, other[0])
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_the_kernel_keeps_what_gradients_need_in_eval_mode_too(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """cuDNN, which is not here, refuses the gradients of a call that is not for training."""
+    kernel, calls = getattr(torch, kind), []
+
+    def recorded(*arguments: object) -> object:
+        calls.append(arguments[-3])
+        return kernel(*arguments)
+
+    monkeypatch.setattr(torch, kind, recorded)
+    cell, x = make_cell(kind, 3, 2).eval(), torch.randn(5, 4, 3)
+    run_cell(cell, x)
+    with torch.no_grad():
+        run_cell(cell, x)
+        run_cell(cell.train(), x)
+    assert calls == [True, False, True]
