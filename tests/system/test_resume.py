@@ -19,6 +19,7 @@ KILLS, STEPS = 20, 400  # eight times through the sentences
 MODELS = {
     "transformer": "{encoder_blocks: 1, decoder_blocks: 1, d_model: 24, d_ff: 40, num_heads: 2}",
     "recurrent": "{architecture: recurrent, cell: lstm, encoder_blocks: 1, decoder_blocks: 2, d_model: 24, dropout: 0.1}",
+    "convolutional": "{architecture: convolutional, kernel: 3, encoder_blocks: 1, decoder_blocks: 2, d_model: 24, dropout: 0.1}",
 }
 CONFIG = f"""
 data:
@@ -57,7 +58,9 @@ def frames(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("architecture", "most_kills"), [("transformer", KILLS), ("recurrent", KILLS // 4)])
+@pytest.mark.parametrize(
+    ("architecture", "most_kills"), [("transformer", KILLS), ("recurrent", KILLS // 4), ("convolutional", KILLS // 4)]
+)
 def test_a_run_killed_again_and_again_ends_with_the_same_numbers(
     tmp_path: Path, architecture: str, most_kills: int
 ) -> None:
