@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean, median
@@ -99,9 +99,8 @@ def prepare_text(options: argparse.Namespace) -> None:
     print(f"prepared in {time.perf_counter() - start:.0f} s", flush=True)
 
 
-def start_run(run: ReaderRun, work: Path) -> Path:
-    """Create the folder of a run with the vocabulary and the tokens that are prepared."""
-    place = work / "runs" / run.label
+def start_in(place: Path, run: ReaderRun, work: Path) -> Path:
+    """Create a folder for a run with the vocabulary and the tokens that are prepared."""
     shutil.rmtree(place, ignore_errors=True)
     RunFolder.create(place, run.config()).close()
     for name in (STORES, "tokeniser"):
@@ -111,7 +110,7 @@ def start_run(run: ReaderRun, work: Path) -> Path:
 
 def train_and_score(run: ReaderRun, options: argparse.Namespace) -> dict[str, Any]:
     """Train a variant, translate the test set, and write what was measured to a file."""
-    place = start_run(run, options.work)
+    place = start_in(options.work / "runs" / run.label, run, options.work)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
@@ -158,7 +157,8 @@ def curve_of(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
     """Return the update, the seconds of training, the loss and BLEU of every validation.
 
     The time of validations and checkpoints is not counted: a log line covers its number of tokens divided by its speed.
-    The tokens of a line are about the same for all, and are known where no validation comes before it.
+    The tokens of a line are about the same for all, and are known where no validation comes before it. The first lines,
+    in which kernels are loaded, count with the median speed.
     """
     logs = [line for line in lines if "tokens_per_second" in line]
     judged = {line["step"] for line in lines if "valid/bleu" in line}
@@ -169,9 +169,11 @@ def curve_of(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
         if before["step"] not in judged
     ]
     tokens = mean(per_update) if per_update else 1.0
+    steady = median(speeds_of(lines)) if logs else 1.0
+    speeds = [steady if number < _NOT_STEADY else line["tokens_per_second"] for number, line in enumerate(logs)]
     seconds, clock = {0: 0.0}, 0.0
-    for before, line in zip(steps, logs, strict=False):
-        clock += tokens * (line["step"] - before) / line["tokens_per_second"]
+    for before, line, speed in zip(steps, logs, speeds, strict=False):
+        clock += tokens * (line["step"] - before) / speed
         seconds[line["step"]] = clock
     return [
         {
@@ -210,6 +212,14 @@ def score(place: Path, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def load_kernels(run: ReaderRun, work: Path) -> None:
+    """Train a model for a few updates and forget it: the first training of a process loads the kernels of the GPU."""
+    brief = replace(run, changes=(*run.changes, "training.steps=30", "validation.every=30"))
+    place = start_in(work / "warm-up", brief, work)
+    launch(brief.config(), place, resume=True, console=Console(quiet=True))
+    shutil.rmtree(place)
+
+
 def runs_of(options: argparse.Namespace) -> list[ReaderRun]:
     """Return the runs that the command line asks for."""
     runs = []
@@ -230,6 +240,8 @@ def train_all(options: argparse.Namespace) -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     prepare_text(options)
     with ProcessPoolExecutor(options.at_once, multiprocessing.get_context("spawn")) as processes:
+        if options.at_once == 1:  # then the times count
+            processes.submit(load_kernels, runs_of(options)[0], options.work).result()
         jobs = {processes.submit(train_and_score, run, options): run for run in runs_of(options)}
         for job in as_completed(jobs):
             try:

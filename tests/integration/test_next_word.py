@@ -1,11 +1,16 @@
 """benchmarks/next_word.py and kneser_ney.py: probabilities sum to 1, are those worked by hand, and no text is lost."""
 
+import argparse
 import math
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from clearhead.formats.shapes import num_parameters
+from clearhead.model.config import preset
+from clearhead.training.config import RunConfig
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,3 +61,14 @@ def test_bits_and_perplexity_count_the_end_only_of_sentences() -> None:
     sentences = module.total_score(rows, "europarl")
     assert (sentences.num_tokens, sentences.num_characters) == (4, 4)
     assert sentences.perplexity == pytest.approx(math.exp(56 / 4))
+
+
+@pytest.mark.parametrize(("task", "vocabulary", "millions"), [("shakespeare", 80, 10.7), ("europarl", 8000, 23.0)])
+def test_the_models_have_the_sizes_that_their_configs_state(task: str, vocabulary: int, millions: float) -> None:
+    module = benchmark("next_word")
+    options = argparse.Namespace(device="cpu", small=False, steps=None)
+    for name in ("transformer", "lstm"):
+        config = module.config_of(task, name, Path("work"), options)
+        sizes = {**config["model"], "shape": "decoder", "source_vocabulary": vocabulary}
+        model = preset(config.get("preset", RunConfig.model_fields["preset"].default), **sizes)
+        assert num_parameters(model) / 1e6 == pytest.approx(millions, rel=0.02), name

@@ -36,6 +36,7 @@ _LINES = {
 _WARM_UP = 16  # tokens
 MEASURES = ("ms of a training step", "MiB of a training step", "ms of decoding a token", "MiB of the past")
 _MIB = 2**20
+_WIDE = 20  # a larger ratio of two values is drawn on a logarithmic axis
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,8 @@ def crossing_of(own: Sequence[float], other: Sequence[float], lengths: Sequence[
     is_larger = [a > b for a, b in zip(own, other, strict=True)]
     if all(is_larger):
         return "is slower at every length than"
+    if not any(is_larger):
+        return "is faster at every length than"
     if not is_larger[-1]:
         return f"is faster at {lengths[-1]:,} tokens than"
     place = max(index for index, larger in enumerate(is_larger) if not larger) + 1
@@ -266,12 +269,12 @@ def draw(result: Experiment, figure: "Figure") -> None:
     plots = figure.subplots(2, 2).flatten()
     lengths = result.arrays["lengths"]
     for plot, name, title in zip(plots, MEASURES, _TITLES, strict=True):
+        values = {variant: result.arrays[f"{variant}, {name}"] for variant in COMPARED}
         for variant, label in COMPARED.items():
-            values, colour = result.arrays[f"{variant}, {name}"], VARIANTS[variant].colour
-            plot.plot(lengths, values, _LINES[variant], color=colour, label=label)
+            plot.plot(lengths, values[variant], _LINES[variant], color=VARIANTS[variant].colour, label=label)
         plot.set(title=title, xlabel="tokens", ylabel=name.split()[0])
         plot.set_xscale("log", base=2)
-        if name == MEASURES[3]:
+        if max(map(np.max, values.values())) > _WIDE * min(map(np.min, values.values())):
             plot.set_yscale("log")
             plot.yaxis.set_major_formatter("{x:g}")
         else:

@@ -36,5 +36,6 @@ def test_a_storage_is_counted_once() -> None:
 def test_the_crossing_follows_the_numbers() -> None:
     lengths = (64, 128, 256)
     assert crossing_of((2, 2, 2), (1, 1, 1), lengths) == "is slower at every length than"
-    assert crossing_of((1, 1, 1), (2, 2, 2), lengths) == "is faster at 256 tokens than"
+    assert crossing_of((1, 1, 1), (2, 2, 2), lengths) == "is faster at every length than"
+    assert crossing_of((3, 1, 1), (2, 2, 2), lengths) == "is faster at 256 tokens than"
     assert crossing_of((2, 1, 3), (1, 2, 2), lengths) == "is slower from 256 tokens on than"
