@@ -59,6 +59,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         },
         {"torch", "numpy", "matplotlib"},
     ),
+    "documents": ({"text"}, {"lxml", "markdown_it", "polib"}),
     "cli": (EVERYTHING, {"typer", "rich"}),
     "models": (set(), set()),  # data: the built-in models
     # the floor itself
@@ -125,7 +126,7 @@ def test_the_command_line_loads_nothing_heavy_before_its_verb() -> None:
                         *("clearhead.worksheet", "clearhead.experiments", "clearhead.check"),
                         *("clearhead.model", "clearhead.formats", "clearhead.training", "clearhead.settings"),
                         *("clearhead.text", "clearhead.data", "clearhead.decoding", "clearhead.evaluation"),
-                        "clearhead.studies",
+                        *("clearhead.studies", "clearhead.documents"),
                     )
                 )
                 for name in names

@@ -1,0 +1,106 @@
+"""Translate a document by the extension of its name; every fault becomes one sentence with that name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import PurePosixPath
+
+from clearhead.documents.faults import DocumentFault
+from clearhead.documents.html_text import translate_html_text
+from clearhead.documents.inline_translator import InlineTranslator
+from clearhead.errors import DataError, did_you_mean, not_installed, printable
+from clearhead.text.aligned import TranslateSentences
+from clearhead.text.sentences import DEFAULT_LANGUAGE
+
+MAX_BYTES = 32 * 2**20  # of a document
+
+SUPPORTED_FORMATS: dict[str, str] = {
+    ".txt": "plain text",
+    ".html": "HTML",
+    ".htm": "HTML",
+}
+_TRANSLATORS = {
+    "plain text": "plain_text.translate_plain_text",
+    "HTML": "html_text.translate_html",
+}
+
+
+@dataclass(frozen=True)
+class DocumentOptions:
+    """The languages, if they are known, as two-letter codes; and whether finished translations of PO are replaced."""
+
+    source_language: str | None = None
+    target_language: str | None = None
+    is_every_message: bool = False
+
+
+def is_document(name: str) -> bool:
+    """Return whether the extension of a name is one of a supported format."""
+    return _extension(name) in SUPPORTED_FORMATS
+
+
+def translate_document(
+    content: bytes,
+    name: str,
+    translate: TranslateSentences,
+    progress: Callable[[int, int], None] = lambda num_done, total: None,
+    options: DocumentOptions = DocumentOptions(),
+) -> bytes:
+    """Return a document with its sentences translated; the extension of its name states its format.
+
+    `translate` gets batches of sentences without markup. `progress` is called with the number of sentences that are
+    translated and the number of all of them. Raise DataError if the document is unknown, damaged or too large.
+    """
+    shown = printable(PurePosixPath(name.replace("\\", "/")).name[-100:]) or "the document"
+    extension = _extension(name)
+    if extension not in SUPPORTED_FORMATS:
+        raise DataError(
+            f"{shown}: '{printable(extension)}' is not a format that is translated as a document."
+            f"{did_you_mean(extension, SUPPORTED_FORMATS)} Formats: {', '.join(SUPPORTED_FORMATS)}."
+        )
+    if len(content) > MAX_BYTES:
+        raise DataError(
+            f"{shown} has {len(content) / 2**20:.0f} MiB; the limit is {MAX_BYTES // 2**20} MiB. Split the document."
+        )
+    if not content:
+        raise DataError(f"{shown} is empty. Give a document with text.")
+    language = options.source_language or DEFAULT_LANGUAGE
+    module, _, function = _TRANSLATORS[SUPPORTED_FORMATS[extension]].partition(".")
+    try:
+        translator = InlineTranslator(translate, progress, language)
+        translate_format = getattr(import_module(f"clearhead.documents.{module}"), function)
+        arguments = (options,) if module == "po" else ()
+        translated: bytes = translate_format(content, translator, *arguments)
+        return translated
+    except DocumentFault as fault:
+        raise DataError(f"{shown}: {fault}") from None
+    except ModuleNotFoundError as missing:
+        raise _missing(missing, SUPPORTED_FORMATS[extension]) from None
+
+
+def translate_html_fragment(
+    text: str,
+    translate: TranslateSentences,
+    progress: Callable[[int, int], None] = lambda num_done, total: None,
+    options: DocumentOptions = DocumentOptions(),
+) -> str:
+    """Translate a piece of HTML such as `Hello <b>world</b>`; the tags are kept, and none is added."""
+    if len(text) > MAX_BYTES:
+        raise DataError(f"the text has {len(text):,} characters; the limit is {MAX_BYTES:,}. Split it.")
+    try:
+        language = options.source_language or DEFAULT_LANGUAGE
+        return translate_html_text(text, InlineTranslator(translate, progress, language))
+    except DocumentFault as fault:
+        raise DataError(f"the text: {fault}") from None
+
+
+def _extension(name: str) -> str:
+    return PurePosixPath(name.replace("\\", "/")).suffix.lower()
+
+
+def _missing(missing: ModuleNotFoundError, kind: str) -> Exception:
+    """Return the error for a library that is not installed; another missing module is a fault of clearhead."""
+    package = {"markdown_it": "markdown-it-py"}.get(missing.name or "", missing.name or "")
+    if package not in ("markdown-it-py", "lxml", "polib"):
+        return missing
+    return DataError(not_installed(f"translating a {kind}", package, "documents"))

@@ -1,0 +1,86 @@
+"""Translate texts with markup: sentence by sentence, in batches, each sentence without its tags."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from clearhead.documents.inline import InlineText, Piece
+from clearhead.documents.placing import TargetText, place_markups
+from clearhead.documents.sentence_runs import NUM_ATTEMPTS, runs_of
+from clearhead.documents.source_tokens import SourceTokens, tokenise
+from clearhead.documents.target_tokens import Run, TargetToken, copied_tokens, translated_tokens
+from clearhead.errors import DataError
+from clearhead.text.aligned import AlignedTranslation, TranslateSentences
+from clearhead.text.sentences import DEFAULT_LANGUAGE
+
+_BATCH = 64  # sentences, so that progress is reported
+
+
+@dataclass
+class _Job:
+    """A sentence, and the runs of the attempt that succeeded or is being made."""
+
+    source: SourceTokens
+    sentence: tuple[int, int]
+    runs: list[Run] = field(default_factory=list)
+
+
+class InlineTranslator:
+    """Translates texts with a function for sentences; equal sentences are translated once.
+
+    `progress` gets the number of sentences that are translated and the number of all of them.
+    """
+
+    def __init__(
+        self,
+        translate: TranslateSentences,
+        progress: Callable[[int, int], None] = lambda num_done, total: None,
+        language: str = DEFAULT_LANGUAGE,
+    ) -> None:
+        self._translate, self._progress, self._language = translate, progress, language
+        self._translations: dict[str, AlignedTranslation] = {}
+        self._total = 0
+
+    def translate(self, texts: Sequence[InlineText]) -> list[list[Piece]]:
+        """Return the translation of each text."""
+        sources = [tokenise(text, self._language) for text in texts]
+        jobs = [[_Job(source, sentence) for sentence in source.sentences] for source in sources]
+        pending = [job for group in jobs for job in group]
+        for attempt in range(NUM_ATTEMPTS):
+            for job in pending:
+                job.runs = runs_of(job.source, job.sentence, attempt)
+            self._request(run.text for job in pending for run in job.runs if run.text is not None)
+            pending = [job for job in pending if not all(map(self._is_complete, job.runs))]
+        return [
+            place_markups(text, source, self._target(source, group))
+            for text, source, group in zip(texts, sources, jobs, strict=True)
+        ]
+
+    def _is_complete(self, run: Run) -> bool:
+        return run.text is None or run.has_stand_ins(self._translations[run.text].text)
+
+    def _request(self, texts: Iterable[str]) -> None:
+        """Translate the sentences that were not translated before."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._translations]
+        self._total += len(new)
+        for start in range(0, len(new), _BATCH):
+            self._progress(len(self._translations), self._total)
+            batch = new[start : start + _BATCH]
+            translations = self._translate(batch)
+            if len(translations) != len(batch):
+                raise DataError(f"{len(batch)} sentences gave {len(translations)} translations.")
+            self._translations.update(zip(batch, translations, strict=True))
+        if new:
+            self._progress(len(self._translations), self._total)
+
+    def _target(self, source: SourceTokens, jobs: Sequence[_Job]) -> TargetText:
+        tokens: list[TargetToken] = []
+        sentences = []
+        for job in jobs:
+            first = len(tokens)
+            for run in job.runs:
+                if run.text is None:
+                    tokens += copied_tokens(source, run)
+                else:
+                    tokens += translated_tokens(source, run, self._translations[run.text])
+            sentences.append((first, len(tokens)))
+        return TargetText(tokens, sentences, source.gap(len(source.tokens)))

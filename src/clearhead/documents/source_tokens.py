@@ -1,0 +1,105 @@
+"""Split a text into tokens for aligning markup: words without their punctuation, and cut where a tag begins or ends."""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from clearhead.documents.inline import InlineText
+from clearhead.text.sentences import split_sentences
+
+_WORD, _SPACE = re.compile(r"\S+"), re.compile(r"\s")
+
+
+@dataclass(frozen=True)
+class SourceToken:
+    """Characters of a text: a word, a part of one, punctuation beside one, or a protected range."""
+
+    start: int
+    end: int
+    is_core: bool = True  # False: punctuation beside a word
+    is_protected: bool = False
+
+
+@dataclass(frozen=True)
+class SourceTokens:
+    """The tokens of a text, and the range of tokens of each sentence."""
+
+    text: str
+    tokens: tuple[SourceToken, ...]
+    sentences: tuple[tuple[int, int], ...]
+
+    def gap(self, index: int) -> tuple[int, int]:
+        """Return the range of white space before a token; after the last one for `index == len(tokens)`."""
+        start = self.tokens[index - 1].end if index else 0
+        return start, self.tokens[index].start if index < len(self.tokens) else len(self.text)
+
+    def string(self, index: int) -> str:
+        """Return the characters of a token."""
+        token = self.tokens[index]
+        return self.text[token.start : token.end]
+
+
+def is_punctuation(letter: str) -> bool:
+    """Return whether a character is punctuation or a symbol; combining marks are not."""
+    return unicodedata.category(letter)[0] in "PS"
+
+
+def split_punctuation(word: str) -> tuple[str, str, str]:
+    """Return the punctuation before a word, the word, and the punctuation after it; a sign alone is a word."""
+    first, last = 0, len(word)
+    while first < last and is_punctuation(word[first]):
+        first += 1
+    while last > first and is_punctuation(word[last - 1]):
+        last -= 1
+    return ("", word, "") if first == last else (word[:first], word[first:last], word[last:])
+
+
+def tokenise(inline: InlineText, language: str) -> SourceTokens:
+    """Return the tokens of a text; a token is never in two sentences, nor both inside and outside a markup."""
+    masked = _masked(inline)
+    starts = _sentence_starts(masked, language)
+    cuts = {place for markup in inline.markups for place in (markup.start, markup.end)}
+    cuts |= set(starts) | {place for span in inline.protected for place in span}
+    ordered, protected = sorted(cuts), dict(inline.protected)
+    tokens: list[SourceToken] = []
+    for match in _WORD.finditer(masked):
+        start, end = match.span()
+        inner = ordered[bisect_left(ordered, start + 1) : bisect_left(ordered, end)]
+        for first, last in zip([start, *inner], [*inner, end], strict=True):
+            if protected.get(first) == last:
+                tokens.append(SourceToken(first, last, is_protected=True))
+            else:
+                tokens += _split(inline.text, first, last, is_whole=not inner)
+    firsts = [bisect_left(tokens, place, key=lambda token: token.start) for place in starts] if tokens else []
+    sentences = [
+        (first, last) for first, last in zip([0, *firsts], [*firsts, len(tokens)], strict=True) if first < last
+    ]
+    return SourceTokens(inline.text, tuple(tokens), tuple(sentences))
+
+
+def _split(text: str, first: int, last: int, *, is_whole: bool) -> list[SourceToken]:
+    before, word, after = split_punctuation(text[first:last])
+    start, end = first + len(before), last - len(after)
+    is_sign = not is_whole and all(map(is_punctuation, word))  # punctuation that a tag separates from its word
+    tokens = [SourceToken(first, start, False), SourceToken(start, end, not is_sign), SourceToken(end, last, False)]
+    return [token for token in tokens if token.start < token.end]
+
+
+def _masked(inline: InlineText) -> str:
+    """Return the text with a letter for every protected character and a plain space for every white space."""
+    pieces, place = [], 0
+    for start, end in inline.protected:
+        pieces += [_SPACE.sub(" ", inline.text[place:start]), "x" * (end - start)]
+        place = end
+    return "".join(pieces) + _SPACE.sub(" ", inline.text[place:])
+
+
+def _sentence_starts(masked: str, language: str) -> list[int]:
+    """Return where the sentences after the first one start."""
+    place = len(masked) - len(masked.lstrip())
+    starts = []
+    for part in split_sentences(masked, language):
+        starts.append(place)
+        place += len(part.text) + len(part.space)
+    return starts[1:]
