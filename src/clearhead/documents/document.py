@@ -16,12 +16,24 @@ MAX_BYTES = 32 * 2**20  # of a document
 
 SUPPORTED_FORMATS: dict[str, str] = {
     ".txt": "plain text",
+    ".md": "Markdown",
+    ".markdown": "Markdown",
     ".html": "HTML",
     ".htm": "HTML",
+    ".srt": "SubRip subtitles",
+    ".vtt": "WebVTT subtitles",
+    ".docx": "Word document",
+    ".po": "gettext catalogue",
+    ".pot": "gettext catalogue",
 }
 _TRANSLATORS = {
     "plain text": "plain_text.translate_plain_text",
+    "Markdown": "markdown.translate_markdown",
     "HTML": "html_text.translate_html",
+    "SubRip subtitles": "subtitles.translate_srt",
+    "WebVTT subtitles": "subtitles.translate_vtt",
+    "Word document": "docx.translate_docx",
+    "gettext catalogue": "po.translate_po",
 }
 
 

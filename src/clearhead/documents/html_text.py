@@ -25,7 +25,7 @@ _UNTOUCHED = frozenset({"pre", "code", "kbd", "samp", "var", "tt", "math"})  # a
 _EMBEDDED = frozenset(
     {"script", "style", "svg", "template", "iframe", "object", "video", "audio", "canvas", "textarea", "xmp", "noembed"}
 )
-_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*[\"']?([\w-]{1,40})", re.IGNORECASE)
 
 

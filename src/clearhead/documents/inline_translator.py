@@ -1,7 +1,7 @@
 """Translate texts with markup: sentence by sentence, in batches, each sentence without its tags."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clearhead.documents.inline import InlineText, Piece
 from clearhead.documents.placing import TargetText, place_markups
@@ -79,8 +79,25 @@ class InlineTranslator:
             first = len(tokens)
             for run in job.runs:
                 if run.text is None:
-                    tokens += copied_tokens(source, run)
+                    own = copied_tokens(source, run)
                 else:
-                    tokens += translated_tokens(source, run, self._translations[run.text])
+                    own = translated_tokens(source, run, self._translations[run.text])
+                tokens += _separated(source, run, tokens, own)
             sentences.append((first, len(tokens)))
         return TargetText(tokens, sentences, source.gap(len(source.tokens)))
+
+
+def _separated(
+    source: SourceTokens, run: Run, before: Sequence[TargetToken], tokens: list[TargetToken]
+) -> list[TargetToken]:
+    """Put a space between two words that only a lost sign separated in the source, as in `(see {name})`."""
+    if not before or not tokens or tokens[0].gap or not _are_joined(before[-1].text, tokens[0].text):
+        return tokens
+    place = source.tokens[run.first].start
+    if _are_joined(source.text[place - 1], source.text[place]):
+        return tokens
+    return [replace(tokens[0], gap=" ", copied_gap=None), *tokens[1:]]
+
+
+def _are_joined(text: str, following: str) -> bool:
+    return text[-1:].isalnum() and following[:1].isalnum()

@@ -154,6 +154,8 @@ class _Placer:
 
     def _position(self, character: int, bounds: tuple[int, int], own: tuple[int, int]) -> tuple[int, int]:
         """Return the gap of the target, and the character in it, where a tag at a character of the source belongs."""
+        if not self.source.tokens:  # white space alone
+            return 0, character
         following = min(max(bisect_left(self.starts, character), own[0]), own[1])
         for distance in range(_MAX_STEPS):
             before, after = following - 1 - distance, following + distance

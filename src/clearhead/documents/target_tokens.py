@@ -1,7 +1,7 @@
 """Turn the translation of a run of tokens into target tokens, each linked to the source tokens it translates."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clearhead.documents.source_tokens import SourceTokens, split_punctuation
@@ -52,10 +52,8 @@ def copied_tokens(source: SourceTokens, run: Run) -> list[TargetToken]:
     """Return the tokens of a run unchanged."""
     tokens = []
     for index in range(run.first, run.last):
-        token, gap = source.tokens[index], source.gap(index)
-        text = source.string(index)
-        span = (token.start, token.end)
-        tokens.append(TargetToken(text, frozenset({index}), source.text[slice(*gap)], span, gap, token.is_core))
+        gap = source.gap(index)
+        tokens.append(replace(_copy(source, index), gap=source.text[slice(*gap)], copied_gap=gap))
     return tokens
 
 
@@ -105,50 +103,69 @@ def _parts(
     source: SourceTokens, run: Run, word: str, links: Sequence[int], *, is_first: bool, is_last: bool
 ) -> list[TargetToken]:
     """Return the tokens of one target word."""
-    for index, stand_in in run.stand_ins.items():
-        if (match := _stand_in(stand_in).search(word)) is not None:
-            token = source.tokens[index]
-            own = TargetToken(source.string(index), frozenset({index}), copied=(token.start, token.end))
-            around = [index]
-            before = [_beside(source, part, around, run) for part in _split(word[: match.start()])]
-            after = word[match.end() :]
-            # another stand-in can be in the same word: {a}/{b}
-            rest = _parts(source, run, after, [], is_first=False, is_last=is_last) if after else []
-            rest = [part if part.sources else _beside(source, part.text, around, run) for part in rest]
-            return [*before, own, *rest]
-    for link in links:
-        if (same := _mirrored(source, run.words[link], word)) is not None:
+    stand_in = next(((index, match) for index, match in _matches(run, word)), None)
+    candidates = list(links)
+    if stand_in is not None:
+        candidates = [place for place, tokens in enumerate(run.words) if stand_in[0] in tokens]
+    for place in candidates:
+        if (same := _mirrored(source, run, run.words[place], word)) is not None:
             return same
-    return _linked(source, run, word, links, is_first=is_first, is_last=is_last)
+    if stand_in is None:
+        return _linked(source, run, word, links, is_first=is_first, is_last=is_last)
+    index, match = stand_in
+    before = [_beside(source, part, index, run) for part in _split(word[: match.start()])]
+    after = word[match.end() :]
+    # another stand-in can be in the same word: {a}/{b}
+    rest = _parts(source, run, after, [], is_first=False, is_last=is_last) if after else []
+    rest = [_unless_copied(part, _beside(source, part.text, index, run)) for part in rest]
+    return [*before, _copy(source, index), *rest]
+
+
+def _matches(run: Run, word: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield the stand-ins in a target word, the first one first."""
+    matches = [(index, _stand_in(name).search(word)) for index, name in run.stand_ins.items() if name in word]
+    yield from sorted(
+        [(index, match) for index, match in matches if match is not None], key=lambda entry: entry[1].start()
+    )
+
+
+def _copy(source: SourceTokens, index: int) -> TargetToken:
+    token = source.tokens[index]
+    return TargetToken(source.string(index), frozenset({index}), copied=(token.start, token.end), is_core=token.is_core)
+
+
+def _unless_copied(part: TargetToken, beside: TargetToken) -> TargetToken:
+    """Return a part of a word with a stand-in: as it is if it is protected too, else linked to a sign beside."""
+    return part if part.copied is not None or (part.sources and beside.copied is None) else beside
 
 
 def _split(word: str) -> list[str]:
     return [part for part in split_punctuation(word) if part] if word else []
 
 
-def _beside(source: SourceTokens, text: str, around: Sequence[int], run: Run) -> TargetToken:
+def _beside(source: SourceTokens, text: str, protected: int, run: Run) -> TargetToken:
     """Return punctuation, or an ending of a word, beside a protected token: linked to the same sign in the source."""
-    neighbours = [index for word in run.words if around[0] in word for index in word if index != around[0]]
-    same = [index for index in neighbours if source.string(index) == text]
-    if not same:
-        return TargetToken(text, frozenset(around) if any(map(str.isalnum, text)) else frozenset(), is_core=False)
-    token = source.tokens[same[0]]
-    return TargetToken(text, frozenset(same[:1]), copied=(token.start, token.end), is_core=token.is_core)
+    neighbours = [index for word in run.words if protected in word for index in word if index != protected]
+    same = [index for index in neighbours if source.string(index) == text and index not in run.stand_ins]
+    if same:
+        return _copy(source, same[0])
+    return TargetToken(text, frozenset({protected}) if any(map(str.isalnum, text)) else frozenset(), is_core=False)
 
 
-def _mirrored(source: SourceTokens, tokens: Sequence[int], word: str) -> list[TargetToken] | None:
+def _mirrored(source: SourceTokens, run: Run, tokens: Sequence[int], word: str) -> list[TargetToken] | None:
     """Return the parts of a target word that is equal to a source word, except for capitals; None if it is not."""
-    text = _text(source, tokens)
-    is_same = len(word) == len(text) and word.casefold() == text.casefold()
-    if not is_same or any(source.tokens[index].is_protected for index in tokens):
+    texts = [run.stand_ins.get(index) or source.string(index) for index in tokens]
+    text = "".join(texts)
+    if len(word) != len(text) or word.casefold() != text.casefold():
         return None
-    start = source.tokens[tokens[0]].start
-    parts = []
-    for index in tokens:
-        token = source.tokens[index]
-        part = word[token.start - start : token.end - start]
-        copied = (token.start, token.end) if part == source.string(index) else None
-        parts.append(TargetToken(part, frozenset({index}), copied=copied, is_core=token.is_core))
+    parts, place = [], 0
+    for index, own in zip(tokens, texts, strict=True):
+        part, place = word[place : place + len(own)], place + len(own)
+        is_core = source.tokens[index].is_core
+        is_copy = part == own
+        if index in run.stand_ins and not is_copy:
+            return None
+        parts.append(_copy(source, index) if is_copy else TargetToken(part, frozenset({index}), is_core=is_core))
     return parts
 
 

@@ -66,7 +66,7 @@ def test_short_lines_are_separate_texts() -> None:
         (
             b"x",
             "../../a.docxx",
-            "a.docxx: '.docxx' is not a format that is translated as a document. Formats: .txt, ",
+            "a.docxx: '.docxx' is not a format that is translated as a document. Did you mean '.docx'? Formats: .txt, ",
         ),
         (b"x", "a", "a: '' is not a format that is translated as a document. Formats: .txt, "),
         (b"x", "\x1b[2J.pdf", "\\x1b[2J.pdf: '.pdf' is not a format"),
