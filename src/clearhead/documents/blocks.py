@@ -1,7 +1,7 @@
 """A document as raw text with blocks to translate in it; what is not translated stays character for character."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Union
@@ -109,14 +109,20 @@ class BlockBuilder:
         tags = [Tag(opening, self._closings[index]) for index, opening in enumerate(self._openings)]
         ranges = protected_ranges(text, self._protected, self._patterns)
         cuts = sorted({place for markup in markups for place in (markup.start, markup.end)})
-        ranges = tuple(span for span in ranges if not _is_cut(span, cuts))
-        return Block(InlineText(text, tuple(markups), ranges), self._raws, tuple(tags), self._escape)
+        uncut = tuple(span for wide in ranges for span in self._uncut(text, wide, cuts))
+        return Block(InlineText(text, tuple(markups), uncut), self._raws, tuple(tags), self._escape)
 
-
-def _is_cut(span: tuple[int, int], cuts: Sequence[int]) -> bool:
-    """Return whether a tag begins or ends inside a protected range, which is then text like any other."""
-    place = bisect_right(cuts, span[0])
-    return place < len(cuts) and cuts[place] < span[1]
+    def _uncut(self, text: str, span: tuple[int, int], cuts: Sequence[int]) -> list[tuple[int, int]]:
+        """Return a protected range, or what is protected between the tags inside it: one<b>me@example.org</b>."""
+        inner = cuts[bisect_right(cuts, span[0]) : bisect_left(cuts, span[1])]
+        if not inner:
+            return [span]
+        edges = zip([span[0], *inner], [*inner, span[1]], strict=True)
+        return [
+            (start + first, start + last)
+            for start, end in edges
+            for first, last in protected_ranges(text[start:end], (), self._patterns)
+        ]
 
 
 def blocks_in(parts: Iterable[Part]) -> list[Block]:

@@ -169,9 +169,9 @@ def test_no_translation_loses_a_tag_or_code_or_breaks_the_nesting(source: str, t
     translated = translate_html_fragment(source, translate)  # type: ignore[arg-type]
     assert Structure(translated).tags == Structure(source).tags
     assert Structure(translated).faults <= Structure(source).faults
-    for pattern in ("<code>a b</code>", "<!-- c -->", r"\{0\}", r"(?<![\w.@])me@x\.org(?![\w.@])"):
-        text = source if "<" in pattern else re.sub("<[^>]*>", "", source)  # a tag inside an address ends it
-        assert len(re.findall(pattern, translated)) >= len(re.findall(pattern, text))
+    for kept in ("<code>a b</code>", "<!-- c -->", "{0}"):
+        assert translated.count(kept) == source.count(kept)
+    assert translated.count("me@x.org") >= len(re.findall(r"(?<![\w.@])me@x\.org(?![\w.@])", source))
 
 
 def test_sentences_are_sent_without_tags_one_by_one_and_once() -> None:
