@@ -73,11 +73,16 @@ def translated_tokens(source: SourceTokens, run: Run, translation: AlignedTransl
 
 
 def _links(source: SourceTokens, run: Run, words: Sequence[str], links: Sequence[Span]) -> list[list[int]]:
-    """Return the source words of each target word; a word that occurs once on both sides is linked to itself."""
+    """Return the source words of each target word; a word that occurs once on both sides is linked to itself.
+
+    Without any links, each word is linked to the one at the same part of the source.
+    """
     sources_of: list[list[int]] = [[] for _ in words]
     for one, other in links:
         if 0 <= one < len(run.words) and 0 <= other < len(words):
             sources_of[other].append(one)
+    if not any(sources_of):
+        sources_of = [[number * len(run.words) // len(words)] for number in range(len(words))]
     source_words = [split_punctuation(_text(source, tokens))[1] for tokens in run.words]
     target_words = [split_punctuation(word)[1] for word in words]
     places, counts = {word: place for place, word in enumerate(source_words)}, _counts(source_words)

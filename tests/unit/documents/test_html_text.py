@@ -72,6 +72,14 @@ def test_a_tag_whose_words_are_lost_is_put_around_the_nearest_word() -> None:
     assert translate_html_fragment("one <b>two</b>", nothing) == "<b></b>"
 
 
+def test_without_links_a_tag_goes_to_the_same_part_of_the_translation() -> None:
+    table = by_table({"one two three four": ("uno dos tres cuatro cinco seis siete ocho", "")})
+    assert (
+        translate_html_fragment("one <b>two</b> three four", table)
+        == "uno dos <b>tres cuatro</b> cinco seis siete ocho"
+    )
+
+
 def test_special_characters_of_a_translation_are_escaped() -> None:
     table = by_table({"one": ('1 < 2 & "3"', ""), "two": ('it\'s "<b>"', "")})
     assert translate_html_fragment("<p title='two'>one</p>", table) == (
