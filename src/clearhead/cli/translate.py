@@ -12,8 +12,10 @@ from clearhead.cli.flags import with_flags
 from clearhead.cli.model_option import ModelOption, translation_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.text_lines import refuse_files
+from clearhead.cli.translate_document import DocumentFlags, DocumentTask, document_name, run_document
 from clearhead.cli.translate_options import (
     EngineOptions,
+    FaultyLines,
     LineOptions,
     PhraseOptions,
     SearchOptions,
@@ -53,6 +55,7 @@ def translate(
     phrases: PhraseOptions,
     shown: ShownOptions,
     engine: EngineOptions,
+    documents: DocumentFlags,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")] = False,
 ) -> None:
     """Translate sentences or a file."""
@@ -66,7 +69,14 @@ def translate(
         path = chosen.path
         refuse_files(sentences, "translate")
         shown.check(lines)
-        source, settings = lines.source(sentences), search.settings()
+        settings = search.settings()
+        if documents.is_document(lines.input):
+            name = document_name(lines, _line_options(lines, settings, shown, as_json), has_texts=bool(sentences))
+            _check_outputs(path, lines, shown, phrases, has_texts=False)
+            task = DocumentTask(name, lines.output, documents.all_messages, shown.quiet)
+            run_document(task, chosen, settings, lines.options(phrases, chosen.language, has_scores=False), engine)
+            return
+        source = lines.source(sentences)
         has_scores = shown.scores or as_json or settings.n_best > 1
         options = lines.options(phrases, chosen.language, has_scores=has_scores)
         _check_outputs(path, lines, shown, phrases, has_texts=bool(sentences))
@@ -97,6 +107,26 @@ def translate(
         if missing.name == _EXTRA:
             raise ClearheadError(not_installed("translate", missing.name, "translate")) from None
         raise
+
+
+def _line_options(
+    lines: LineOptions, settings: "SearchSettings", shown: ShownOptions, as_json: bool
+) -> dict[str, bool]:
+    """Return the options that only apply to lines, with whether they are given."""
+    return {
+        "--json": as_json,
+        "--resume": lines.resume,
+        "--form": lines.form is not None,
+        "--column": lines.column is not None,
+        "--on-fault": lines.on_fault != FaultyLines.refuse,
+        "--window": lines.window is not None,
+        "--n-best": settings.n_best > 1,
+        "--scores": shown.scores,
+        "--align": shown.align,
+        "--draw": shown.draw,
+        "--alternatives": shown.alternatives is not None,
+        "--explain": shown.explain is not None,
+    }
 
 
 def _advancing(progress: TranslationProgress, *, is_slow: bool) -> "Callable[[int], None]":

@@ -50,7 +50,10 @@ def read_package(content: bytes) -> Package:
             _check(entries)
             contents = {entry.filename: archive.read(entry) for entry in entries}
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError):
-        raise DocumentFault(f"{_NOT_A_DOCUMENT[:-1]}, or send it again: its ZIP file is damaged.") from None
+        raise DocumentFault(
+            "it is damaged, or not a Word document: its ZIP file cannot be read. Save it again with Word or "
+            "LibreOffice."
+        ) from None
     return Package(entries, contents)
 
 

@@ -108,13 +108,13 @@ def _markup(text: str, start: int) -> HtmlToken:
 
 def attributes(text: str, token: HtmlToken) -> list[HtmlAttribute]:
     """Return the attributes of a start tag that have a value."""
-    found = []
+    entries = []
     for match in _ATTRIBUTES.finditer(text, token.start + 1 + len(token.name), token.end - 1):
         group = match.lastgroup
         if group is not None:
             quote = {"double": '"', "single": "'", "bare": ""}[group]
-            found.append(HtmlAttribute(match[1].lower(), *match.span(group), quote))
-    return found
+            entries.append(HtmlAttribute(match[1].lower(), *match.span(group), quote))
+    return entries
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Put the markup of a text around the translated words: every tag once, properly nested, near the words it marked."""
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -69,14 +70,15 @@ class _Placer:
         marked = {
             index: self._marked(ranges[index], bounds) for index in indices if ranges[index][0] < ranges[index][1]
         }
-        taken: set[int] = set()
+        counts = Counter(number for numbers in marked.values() for number in numbers)
+        claims: set[int] = set()
         placed: dict[int, _Placed] = {}
         for index in sorted(marked, key=lambda index: -len(marked[index])):
-            interval = bounds if ranges[index] == own and not taken else self._interval(marked[index], taken)
+            interval = bounds if ranges[index] == own and not claims else self._interval(marked[index], counts, claims)
             if interval is None:
-                interval = self._nearest(index, bounds, own, taken)
+                interval = self._nearest(index, bounds, own, claims)
             if interval is not None:
-                taken |= set(range(*interval))
+                claims |= set(range(*interval))
                 placed[index] = self._around(index, interval, ranges[index])
         edges = sorted((entry.first, entry.last) for entry in placed.values())
         for index in indices:
@@ -95,33 +97,36 @@ class _Placer:
             numbers |= set(range(*self.target.sentences[place]))
         return {number for number in numbers if bounds[0] <= number < bounds[1]}
 
-    def _interval(self, marked: set[int], taken: set[int]) -> tuple[int, int] | None:
-        """Return the interval with the largest difference between marked tokens and others inside it."""
+    def _interval(self, marked: set[int], counts: Counter[int], claims: set[int]) -> tuple[int, int] | None:
+        """Return the interval with the largest difference between marked tokens and others inside it.
+
+        `counts` says how many markups mark a token; those of other markups count twice.
+        """
         if not marked:
             return None
         best, score, start, total = None, 0, None, 0
         for number in range(min(marked), max(marked) + 1):
-            if number in taken:
+            if number in claims:
                 start = None
             elif number in marked:
                 if start is None or total < 0:
                     start, total = number, 0
                 total += 1
-                if best is None or (total, number + 1 - start) >= (score, best[1] - best[0]):
+                if best is None or (total, number + 1 - start) > (score, best[1] - best[0]):
                     best, score = (start, number + 1), total
             elif start is not None and self.target.tokens[number].sources:
-                total -= 1
+                total -= 2 if counts[number] else 1
         return best
 
     def _nearest(
-        self, index: int, bounds: tuple[int, int], own: tuple[int, int], taken: set[int]
+        self, index: int, bounds: tuple[int, int], own: tuple[int, int], claims: set[int]
     ) -> tuple[int, int] | None:
         """Return the free word that is nearest to where a markup without linked words belongs."""
         middle = self._position(self.inline.markups[index].start, bounds, own)[0]
         for distance in range(max(middle - bounds[0], bounds[1] - middle) + 1):
             for number in (middle - 1 - distance, middle + distance):
                 is_inside = bounds[0] <= number < bounds[1]
-                if is_inside and number not in taken and self.target.tokens[number].is_core:
+                if is_inside and number not in claims and self.target.tokens[number].is_core:
                     return number, number + 1
         return None
 

@@ -43,8 +43,11 @@ def translate_po(content: bytes, translator: InlineTranslator, options: "Documen
         _fill(entry, texts, num_forms, is_every_message=options.is_every_message)
     if options.target_language is not None and not catalogue.metadata.get("Language"):
         catalogue.metadata["Language"] = options.target_language
+    text = str(catalogue)
+    if not decoded.text.lstrip().startswith("#"):
+        text = text.removeprefix("#\n")  # polib writes a comment in any case
     try:
-        return decoded.mark + str(catalogue).encode(decoded.encoding)
+        return decoded.mark + (text.rstrip("\n") + "\n").encode(decoded.encoding)
     except UnicodeEncodeError:
         raise DocumentFault(
             f"{decoded.encoding} cannot represent the translation. Convert the catalogue to UTF-8, for example with "

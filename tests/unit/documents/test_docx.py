@@ -165,7 +165,7 @@ def packed(parts: dict[str, bytes]) -> bytes:
 BODY = f"<w:document {nsdecls('w')}><w:body><w:p><w:r><w:t>one</w:t></w:r></w:p></w:body></w:document>".encode()
 ENTITIES = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY f SYSTEM "file:///etc/passwd">]>""" + BODY
 DEEP = BODY.replace(b"<w:p>", b"<w:ins>" * 300).replace(b"</w:p>", b"</w:ins>" * 300)
-DAMAGED = "a.docx: it is not a Word document. Save it as .docx with Word or LibreOffice, or send it again: its ZIP file is damaged."
+DAMAGED = "a.docx: it is damaged, or not a Word document: its ZIP file cannot be read. Save it again with Word or LibreOffice."
 
 
 def test_a_minimal_document_is_translated() -> None:
@@ -206,5 +206,5 @@ def test_a_part_that_is_larger_than_its_entry_states_is_refused() -> None:
     content = packed({XML: BODY + b" " * 5000})
     forged = content.replace(struct.pack("<L", len(BODY) + 5000), struct.pack("<L", 10))
     assert forged != content
-    with pytest.raises(DataError, match="its ZIP file is damaged"):
+    with pytest.raises(DataError, match="its ZIP file cannot be read"):
         translate_document(forged, "a.docx", identity)

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhead.documents import translate_document
+from clearhead.documents.inline_translator import InlineTranslator
+from clearhead.documents.subtitles import translate_srt
 from clearhead.documents.tagged_text import tagged_parts
 from clearhead.errors import DataError
 from tests.unit.documents.translators import ALL, by_table, identity, reversal, uppercase
@@ -57,6 +59,11 @@ def test_times_numbers_settings_and_tags_stay(text: str, name: str, translate: A
     assert sorted(kept.findall(result)) == sorted(kept.findall(text))
     times = [line for line in text.splitlines() if "-->" in line]
     assert [line for line in result.splitlines() if "-->" in line] == times
+
+
+def test_a_cue_may_end_with_the_file() -> None:
+    cue = b"00:00:01,000 --> 00:00:02,500\nOne"
+    assert translate_srt(cue, InlineTranslator(uppercase)) == cue.replace(b"One", b"ONE")
 
 
 def test_the_text_of_cues_is_translated() -> None:
