@@ -39,7 +39,7 @@ def test_probabilities_and_json_have_every_label(folder: Path) -> None:
     assert sum(shares) == pytest.approx(1, abs=2e-4)
     assert line[0] == LABELS[shares.index(max(shares))]
     record = json.loads(run("classify", "-m", "run", "--json", "cat", cwd=folder).stdout)
-    assert list(record) == ["line", "text", "label", "probabilities"]
+    assert list(record) == ["line", "text", "label", "probabilities", "unknown_words"]
     assert list(record["probabilities"].values()) == pytest.approx(shares, abs=1e-4)
 
 
@@ -83,6 +83,25 @@ def test_lines_that_cannot_be_classified_are_skipped_and_counted(folder: Path) -
     done = run(*arguments, cwd=folder)
     assert "Scores of 2 texts" in done.stdout
     assert "1 texts were skipped, because they are empty or too long." in done.stdout
+
+
+def test_words_that_the_vocabulary_does_not_have_are_named(folder: Path) -> None:
+    done = run("classify", "-m", "run", "--explain", "--json", "the zebra cat", cwd=folder)
+    record = json.loads(done.stdout)
+    assert record["unknown_words"] == ["zebra"]
+    assert record["explanation"]["words"] == ["the", "zebra", "cat"]
+    assert done.stderr == "clearhead: the vocabulary of the model does not have 'zebra', which it reads as unknown.\n"
+    done = run("classify", "-m", "run", "zebra", cwd=folder)
+    assert done.returncode == 0
+    assert done.stderr == (
+        "clearhead: the vocabulary of the model has no word of this text ('zebra'), so that its label says nothing "
+        "about it.\n"
+    )
+    done = run("classify", "-m", "run", text="cat\nthe zebra\nlion\n", cwd=folder)
+    assert done.stderr == (
+        "clearhead: 2 of 3 lines have words that the vocabulary of the model does not have, for example line 2: "
+        "'zebra'. In 1 of them no word is known, for example in line 3, so that its label says nothing about it.\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.command import run
 from tests.small_halves import make_classifier_run, make_writer_run
 from tests.small_run import make_run
 
-PROMPTS = ["the red cat", "a dog"]
+PROMPTS = ["the red cat", "a bird"]
 
 
 @pytest.fixture(scope="module")
@@ -44,24 +44,36 @@ def test_every_prompt_is_continued_on_its_line(folder: Path) -> None:
     assert (folder / "out").read_text() == done.stdout
 
 
+def test_a_prompt_of_unknown_words_keeps_its_space_and_is_reported(folder: Path) -> None:
+    done = run("generate", "-m", "writer", "--max-tokens", "2", "zebra", cwd=folder)
+    assert done.returncode == 0
+    assert done.stdout.startswith("zebra ")
+    assert done.stderr == (
+        "clearhead: the vocabulary of the model has no word of this text ('zebra'), so that the continuation does not "
+        "depend on it.\n"
+    )
+    record = json.loads(run("generate", "-m", "writer", "--json", "a zebra", cwd=folder).stdout)
+    assert record["unknown_words"] == ["zebra"]
+
+
 def test_samples_are_listed_with_their_scores_and_follow_the_seed(folder: Path) -> None:
-    arguments = ("generate", "-m", "writer", "--max-tokens", "5", "--temperature", "1", "--num", "3", "a dog")
+    arguments = ("generate", "-m", "writer", "--max-tokens", "5", "--temperature", "1", "--num", "3", "a bird")
     one, again, other = (run(*arguments, "--seed", seed, cwd=folder).stdout for seed in ("5", "5", "6"))
     assert one == again != other
     rows = [line.split("\t") for line in one.splitlines()]
     assert [row[0] for row in rows] == ["1"] * 3
     assert [float(row[1]) for row in rows] == sorted((float(row[1]) for row in rows), reverse=True)
-    assert all(row[2].startswith("a dog") for row in rows)
+    assert all(row[2].startswith("a bird") for row in rows)
 
 
 def test_json_has_the_log_probability_of_every_token(folder: Path) -> None:
-    arguments = ("generate", "-m", "writer", "--max-tokens", "4", "--beam", "2", "--num", "2", "--json", "a dog")
+    arguments = ("generate", "-m", "writer", "--max-tokens", "4", "--beam", "2", "--num", "2", "--json", "a bird")
     record = json.loads(run(*arguments, cwd=folder).stdout)
-    assert (record["line"], record["prompt"], len(record["continuations"])) == (1, "a dog", 2)
+    assert (record["line"], record["prompt"], len(record["continuations"])) == (1, "a bird", 2)
     for continuation in record["continuations"]:
         total = math.fsum(token["log_prob"] for token in continuation["tokens"])
         assert continuation["log_prob"] == pytest.approx(total)
-        assert continuation["text"] == "a dog" + continuation["continuation"]
+        assert continuation["text"] == "a bird" + continuation["continuation"]
     explained = json.loads(run(*arguments, "--explain", "--alternatives", "2", cwd=folder).stdout)
     token = explained["continuations"][0]["tokens"][0]
     assert list(token) == ["piece", "log_prob", "rank", "alternatives"]
@@ -69,9 +81,9 @@ def test_json_has_the_log_probability_of_every_token(folder: Path) -> None:
 
 
 def test_an_explanation_lists_every_token_with_its_alternatives(folder: Path) -> None:
-    done = run("generate", "-m", "writer", "--max-tokens", "3", "--explain", "a dog", cwd=folder)
+    done = run("generate", "-m", "writer", "--max-tokens", "3", "--explain", "a bird", cwd=folder)
     text, heading, *rows = done.stdout.splitlines()
-    assert text.startswith("a dog")
+    assert text.startswith("a bird")
     assert heading.split() == ["token", "P", "rank", "alternatives"]
     assert [row.split()[2] for row in rows] == ["1"] * len(rows)  # greedy search
     assert "clearhead explain -m writer TEXT -o page.html makes a page" in done.stderr

@@ -9,7 +9,7 @@ import typer
 from clearhead.cli.model_option import Device, ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.score import ModelPrecision
-from clearhead.cli.text_lines import TextLineOptions, hint_at_page
+from clearhead.cli.text_lines import TextLineOptions, UnknownWordNotes, hint_at_page
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
 from clearhead.errors import ClearheadError, DataError, not_installed, printable
 
@@ -92,7 +92,8 @@ def classify(
         with progress:
             classifications = classifier.classify((line.text for line in source.records()), 1 if is_typed else WINDOW)
             output = _Output(classifier, shown, str(path))
-            counted = _counted(classifications, progress)
+            notes = UnknownWordNotes("so that its label says nothing about it", is_typed=is_typed)
+            counted = _counted(classifications, progress, notes)
             if references is None:
                 lines.write(output.lines(counted))
                 return
@@ -107,11 +108,14 @@ def classify(
 
 
 def _counted(
-    classifications: Iterator["Classification | None"], progress: TranslationProgress
+    classifications: Iterator["Classification | None"], progress: TranslationProgress, notes: UnknownWordNotes
 ) -> Iterator["Classification | None"]:
     for number, classification in enumerate(classifications, 1):
         progress.advance(number)
         yield classification
+        if classification is not None:
+            notes.count(classification.number, classification.text, classification.unknown_words)
+    notes.show()
 
 
 def _read_labels(classifier: "Classifier", name: str) -> list[str]:
@@ -202,6 +206,7 @@ class _Output:
             "text": classification.text,
             "label": classification.label,
             "probabilities": dict(zip(classification.labels, classification.probabilities, strict=True)),
+            "unknown_words": list(classification.unknown_words),
         }
         if words is not None:
             record["explanation"] = words.to_dict()

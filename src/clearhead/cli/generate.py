@@ -11,7 +11,7 @@ import typer
 from clearhead.cli.model_option import Device, ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.score import ModelPrecision
-from clearhead.cli.text_lines import TextLineOptions, hint_at_page
+from clearhead.cli.text_lines import TextLineOptions, UnknownWordNotes, hint_at_page
 from clearhead.cli.translate_options import SamplingSeed, Temperature, TopK, TopP
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
 from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clearhead.decoding.token_choices import TokenChoice
 
 _EXTRA = {"torch", "safetensors", "sentencepiece"}
+_CONSEQUENCE = "so that the continuation does not depend on it"
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def generate(
         progress = TranslationProgress(source, is_shown=can_show_progress(lines.output, is_typed=is_typed))
         with progress:
             texts_by_line = generator.generate(prompt_lines, settings, window=1 if is_typed else WINDOW)
-            generated = _counted(texts_by_line, progress)
+            generated = _counted(texts_by_line, progress, UnknownWordNotes(_CONSEQUENCE, is_typed=is_typed))
             lines.write(_Output(generator, shown, settings, str(path)).lines(generated))
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
@@ -116,11 +117,14 @@ def generate(
 
 
 def _counted(
-    generated: Iterator["GeneratedText | None"], progress: TranslationProgress
+    generated: Iterator["GeneratedText | None"], progress: TranslationProgress, notes: UnknownWordNotes
 ) -> Iterator["GeneratedText | None"]:
     for number, text in enumerate(generated, 1):
         progress.advance(number)
         yield text
+        if text is not None:
+            notes.count(text.number, text.prompt, text.unknown_words)
+    notes.show()
 
 
 def _can_stream(lines: TextLineOptions, shown: WrittenOptions, settings: "SearchSettings") -> bool:
@@ -131,12 +135,15 @@ def _can_stream(lines: TextLineOptions, shown: WrittenOptions, settings: "Search
 
 def _stream(generator: "TextGenerator", prompts: Iterator[str], settings: "SearchSettings") -> None:
     """Print each prompt, and its continuation as it grows."""
+    notes = UnknownWordNotes(_CONSEQUENCE, is_typed=True)
     for number, prompt in enumerate(prompts, 1):
         stream = TextStream(prompt.rstrip())
         generated = next(iter(generator.generate([prompt], settings, window=1, on_text=stream.show, first=number)))
         if generated is not None:
             stream.show(generated.continuations[0].text)
         typer.echo()
+        if generated is not None:
+            notes.count(number, prompt, generated.unknown_words)
 
 
 class TextStream:
@@ -202,7 +209,12 @@ class _Output:
                 pairs = zip(pieces, hypothesis.log_probs, strict=True)
                 record["tokens"] = [{"piece": piece, "log_prob": log_prob} for piece, log_prob in pairs]
             continuations.append(record)
-        data = {"line": generated.number, "prompt": generated.prompt, "continuations": continuations}
+        data = {
+            "line": generated.number,
+            "prompt": generated.prompt,
+            "unknown_words": list(generated.unknown_words),
+            "continuations": continuations,
+        }
         return json.dumps(data, ensure_ascii=False)
 
     def _choices(self, generated: "GeneratedText", rank: int) -> list["TokenChoice"]:

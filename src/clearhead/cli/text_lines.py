@@ -12,6 +12,7 @@ from clearhead.cli.translate_options import FaultyLines
 from clearhead.errors import ConfigError, printable
 
 if TYPE_CHECKING:
+    from clearhead.decoding.unknown_words import UnknownWordCounter
     from clearhead.files.line_input import LineSource
 
 
@@ -72,6 +73,32 @@ class TextLineOptions:
         from clearhead.files.writing import write_file
 
         write_file(self.output, "".join(f"{line}\n" for line in lines).encode())
+
+
+class UnknownWordNotes:
+    """Prints a note about the words that a vocabulary does not have: for all lines, or for each line that is typed."""
+
+    def __init__(self, consequence: str, *, is_typed: bool) -> None:
+        self._consequence, self._is_typed = consequence, is_typed
+        self._counter = self._new_counter()
+
+    def _new_counter(self) -> "UnknownWordCounter":
+        from clearhead.decoding.unknown_words import UnknownWordCounter
+
+        return UnknownWordCounter(self._consequence)
+
+    def count(self, number: int, text: str, words: Sequence[str]) -> None:
+        """Count a line with its number, its text and its unknown words."""
+        self._counter.count(number, text, words)
+        if self._is_typed:
+            self.show()
+            self._counter = self._new_counter()
+
+    def show(self) -> None:
+        """Print the note about all lines that were counted, if there is anything to say."""
+        note = self._counter.note()
+        if note is not None:
+            typer.echo(f"clearhead: {note}", err=True)
 
 
 def hint_at_page(model: str, architecture: str) -> None:

@@ -10,6 +10,7 @@ import torch
 
 from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.engines.torch_engine import load_model
+from clearhead.decoding.unknown_words import unknown_words
 from clearhead.errors import ConfigError, DataError
 from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.model import SequenceModel
@@ -30,6 +31,7 @@ class Classification:
     text: str
     labels: tuple[str, ...]
     probabilities: tuple[float, ...]
+    unknown_words: tuple[str, ...] = ()  # that the vocabulary does not have
 
     @property
     def best(self) -> int:
@@ -78,7 +80,8 @@ class Classifier:
                 raise DataError(f"line {first + index}: {fault}", options={"on_fault": "skip"})
         probabilities = self.probabilities(list(rows.values()))
         for index, shares in zip(rows, probabilities, strict=True):
-            outcomes[index] = Classification(first + index, texts[index], self.labels, tuple(shares))
+            unknown = unknown_words(self.vocabularies.source, texts[index], rows[index])
+            outcomes[index] = Classification(first + index, texts[index], self.labels, tuple(shares), unknown)
         return outcomes
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:

@@ -16,6 +16,7 @@ from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.sampling import sample_with
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.text_stepper import TextStepper
+from clearhead.decoding.unknown_words import unknown_words
 from clearhead.errors import ConfigError, DataError
 from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.model import SequenceModel
@@ -44,6 +45,7 @@ class GeneratedText:
     prompt: str
     prompt_ids: tuple[int, ...]
     continuations: tuple[WrittenText, ...]
+    unknown_words: tuple[str, ...] = ()  # of the prompt, that the vocabulary does not have
 
     def text_of(self, rank: int) -> str:
         """Return the prompt with a continuation."""
@@ -99,10 +101,10 @@ class TextGenerator:
                 hypotheses_by_row = self._search([rows[index] for index in batch], numbers, settings, on_text)
                 for index, hypotheses in zip(batch, hypotheses_by_row, strict=True):
                     continuations = tuple(
-                        WrittenText(self.text_after(rows[index], hypothesis.tokens), hypothesis)
-                        for hypothesis in hypotheses
+                        WrittenText(self.continuation_text(hypothesis.tokens), hypothesis) for hypothesis in hypotheses
                     )
-                    outcomes[index] = GeneratedText(first + index, prompts[index], rows[index], continuations)
+                    unknown = unknown_words(self.vocabularies.target, prompts[index], rows[index])
+                    outcomes[index] = GeneratedText(first + index, prompts[index], rows[index], continuations, unknown)
         return outcomes
 
     def _search(
@@ -114,7 +116,7 @@ class TextGenerator:
 
         def show(tokens: Tensor) -> None:
             assert on_text is not None
-            on_text(self.text_after(rows[0], tokens[0, 0].tolist()))
+            on_text(self.continuation_text(tokens[0, 0].tolist()))
 
         stepper = TextStepper(self.model, prompts, None if on_text is None else show)
         room = None if config.position_limit is None else config.position_limit - len(rows[0])
@@ -123,10 +125,11 @@ class TextGenerator:
             return sample_with(stepper, prompts, limits, settings, numbers=numbers)
         return search_with(stepper, prompts, limits, settings)
 
-    def text_after(self, prompt: Sequence[int], tokens: Sequence[int]) -> str:
-        """Return the text that tokens add to a prompt, with a space at its start if they begin with one."""
-        before, complete = self.vocabularies.target.decode([prompt, [*prompt, *tokens]])
-        return complete[len(before) :]
+    def continuation_text(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens that follow a prompt, with a space at its start if they begin with one."""
+        tokeniser = self.vocabularies.target
+        (text,) = tokeniser.decode([tokens])
+        return f" {text}" if text and tokeniser.starts_with_space(tokens) else text
 
     def _fault(self, ids: Sequence[int]) -> str | None:
         """Return why a prompt cannot be continued, or None."""

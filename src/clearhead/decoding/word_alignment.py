@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from clearhead.text.normalise import SPACE_MARK
 from clearhead.text.tokeniser import Tokeniser
@@ -38,17 +39,26 @@ def words_of(tokeniser: Tokeniser, ids: Sequence[int], text: str = "") -> Spelle
     special = {tokeniser.pad, tokeniser.bos, tokeniser.eos, *tokeniser.tags.values()}
     word_ids: list[list[int]] = []
     word_of: list[int | None] = []
-    for number, piece in zip(ids, tokeniser.pieces(ids), strict=True):
+    for number in map(int, ids):
         if number in special:
             word_of.append(None)
             continue
-        if not word_ids or piece.startswith(SPACE_MARK):
+        if not word_ids or tokeniser.starts_word(number):
             word_ids.append([])
         word_ids[-1].append(number)
         word_of.append(len(word_ids) - 1)
-    text_words = tokeniser.normalised(text).split()
+    text_words = _text_words(tokeniser, text)
     words = text_words if len(text_words) == len(word_ids) else tokeniser.decode(word_ids)
     return SpelledWords(tuple(words), tuple(word_of))
+
+
+def _text_words(tokeniser: Tokeniser, text: str) -> list[str]:
+    """Return the words of a text; in a vocabulary of words, unknown words next to each other are one token."""
+    words = tokeniser.normalised(text).split()
+    if tokeniser.config.kind != "word" or tokeniser.has_bytes:
+        return words
+    groups = groupby(enumerate(words), lambda pair: pair[0] if tokeniser.has_piece(SPACE_MARK + pair[1]) else -1)
+    return [" ".join(word for _, word in group) for _, group in groups]
 
 
 def word_links(piece_links: Links, source: SpelledWords, target: SpelledWords) -> Links:

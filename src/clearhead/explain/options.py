@@ -43,7 +43,8 @@ def check_text(text: str, ids: Sequence[int], tokeniser: Tokeniser, side: str = 
         )
     tags = set(tokeniser.tags.values())
     if all(number == tokeniser.unk for number in ids if number not in tags):
+        unit = "word" if tokeniser.config.kind == "word" else "character"
         raise DataError(
-            f"the vocabulary of this model has no character of the {side} '{printable(text[:40])}', so that all its "
+            f"the vocabulary of this model has no {unit} of the {side} '{printable(text[:40])}', so that all its "
             "tokens are unknown. Give a sentence in a language of the model."
         )

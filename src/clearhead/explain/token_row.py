@@ -12,7 +12,6 @@ import numpy as np
 
 from clearhead.decoding.word_alignment import words_of
 from clearhead.errors import DataError, did_you_mean, printable
-from clearhead.text.normalise import SPACE_MARK
 from clearhead.text.tokeniser import Tokeniser
 from clearhead.worksheet.arrays import Array
 
@@ -27,19 +26,24 @@ _BROKEN = "\ufffd"  # what a part of the bytes of a character decodes to
 
 @dataclass(frozen=True)
 class TokenRow:
-    """A sentence with its ids and pieces; `word_of` is the word of each token, None for a tag or the end token."""
+    """A sentence with its ids and pieces; `word_of` is the word of each token, None for a tag or the end token.
+
+    `is_spaced` tells for each word whether a space is before it.
+    """
 
     text: str
     ids: tuple[int, ...]
     pieces: tuple[str, ...]
     words: tuple[str, ...]
     word_of: tuple[int | None, ...]
+    is_spaced: tuple[bool, ...]
 
     @staticmethod
     def of(tokeniser: Tokeniser, ids: Sequence[int], text: str) -> "TokenRow":
         """Return the row of ids that a text was tokenised into, or that a model wrote."""
         spelled, pieces = words_of(tokeniser, ids, text), tuple(tokeniser.pieces(ids))
         words: list[str] = []
+        is_spaced: list[bool] = []
         word_of: list[int | None] = [None] * len(ids)
         for number, word in enumerate(spelled.words):
             tokens = [index for index, other in enumerate(spelled.word_of) if other == number]
@@ -48,7 +52,8 @@ class TokenRow:
                 for token in own:
                     word_of[token] = len(words)
                 words.append(part)
-        return TokenRow(text, tuple(ids), pieces, tuple(words), tuple(word_of))
+                is_spaced.append(tokeniser.starts_word(int(ids[own[0]])))
+        return TokenRow(text, tuple(ids), pieces, tuple(words), tuple(word_of), tuple(is_spaced))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -81,8 +86,8 @@ class TokenRow:
 
     def without(self, word: int) -> str:
         """Return the text without a word, with spaces where it has them."""
-        starts = [self.pieces[self.word_of.index(index)].startswith(SPACE_MARK) for index in range(len(self.words))]
-        parts = [(" " if starts[index] else "") + text for index, text in enumerate(self.words) if index != word]
+        spaced = zip(self.words, self.is_spaced, strict=True)
+        parts = [(" " if is_spaced else "") + text for index, (text, is_spaced) in enumerate(spaced) if index != word]
         return "".join(parts).strip()
 
     def to_dict(self, first: int, end: int) -> dict[str, Any]:

@@ -105,10 +105,19 @@ class Tokeniser:
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Return the sentences of the ids. Special tokens, unknown pieces and bytes of no character are omitted."""
-        hidden = {self.pad, self.bos, self.eos, self.unk, *self.tags.values()}
-        rows = [[self._check_id(piece) for piece in map(int, row) if piece not in hidden] for row in ids]
+        rows = [self._visible(row) for row in ids]
         # SentencePiece decodes a space in bytes as its mark, and an invalid byte as a replacement character
         return [text.replace(SPACE_MARK, " ").replace(REPLACEMENT, "").strip() for text in self._decode_rows(rows)]
+
+    def starts_with_space(self, ids: Sequence[int]) -> bool:
+        """Return whether the text of ids starts with a space, which `decode` removes."""
+        visible = self._visible(ids)
+        return bool(visible) and (self._starts_word[visible[0]] or visible[0] == self.byte_ids[ord(" ")])
+
+    def _visible(self, ids: Sequence[int]) -> list[int]:
+        """Return the ids without special tokens, language tags and unknown pieces."""
+        hidden = {self.pad, self.bos, self.eos, self.unk, *self.tags.values()}
+        return [self._check_id(piece) for piece in map(int, ids) if piece not in hidden]
 
     @property
     def has_bytes(self) -> bool:
@@ -152,9 +161,15 @@ class Tokeniser:
         spans = zip(starts, [*starts[1:], len(ids)], strict=True)
         return [(start, end) for start, end in spans if ids[start] not in tag_ids]
 
+    def starts_word(self, piece: int) -> bool:
+        """Return whether an id starts a word; in a vocabulary of words, an unknown word does too."""
+        return self._starts_word[piece]
+
     @cached_property
     def _starts_word(self) -> list[bool]:
-        return [piece.startswith(SPACE_MARK) for piece in self.pieces(range(self.size))]
+        unknown_word = self.unk if self.config.kind == "word" else None
+        pieces = enumerate(self.pieces(range(self.size)))
+        return [piece.startswith(SPACE_MARK) or number == unknown_word for number, piece in pieces]
 
     def normalised(self, sentence: str) -> str:
         """Return the normalised sentence."""

@@ -11,6 +11,8 @@ from clearhead.decoding.generation import TextGenerator, open_generator
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.token_choices import token_choices
 from clearhead.errors import ConfigError, DataError
+from clearhead.text.config import TextConfig
+from clearhead.text.train import train_vocabularies
 from tests.small_halves import ARCHITECTURES, make_classifier_run, make_writer_run, small_model, small_vocabularies
 from tests.small_run import make_run
 
@@ -55,6 +57,26 @@ def test_the_text_is_the_prompt_and_what_follows(generator: TextGenerator) -> No
     words = generator.vocabularies.target.decode([tokens])[0]
     assert text.text_of(0) == f"the red cat {words}".rstrip()
     assert text.continuations[0].text.strip() == words
+
+
+@pytest.mark.parametrize("kind", ["word", "unigram", "char"])
+@pytest.mark.parametrize("prompt", ["cat", "世", "the 世", "世 the", "a b世"])
+def test_a_new_word_has_a_space_before_it_and_the_rest_of_a_word_has_none(kind: str, prompt: str) -> None:
+    lines = [(line, line) for line in (*PROMPTS, "a cat and a catalogue of books")]
+    vocabularies = train_vocabularies(lines, TextConfig.model_validate({"kind": kind, "vocabulary": 61}))
+    writer = TextGenerator(small_model(vocabularies), vocabularies)
+    tokeniser = vocabularies.target
+    outcome = next(iter(writer.generate([prompt], SETTINGS)))
+    assert outcome is not None
+    assert outcome.prompt_ids == tuple(tokeniser.encode([prompt])[0])
+    assert writer.continuation_text(tokeniser.encode(["the dog"])[0]) == " the dog"
+    word = tokeniser.encode(["cat"])[0]
+    if kind == "char":
+        assert writer.continuation_text(word[1:]) == "cat"
+        assert writer.continuation_text(word[:1]) == "", "a space at the end comes with the next letter"
+    assert outcome.unknown_words == tuple(
+        part for part in prompt.split() if tokeniser.unk in tokeniser.encode([part])[0]
+    )
 
 
 def test_the_text_is_reported_as_it_grows(generator: TextGenerator) -> None:

@@ -2,6 +2,7 @@
 
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import SpelledWords, pharaoh, word_links, words_of
+from tests.small_halves import small_vocabularies
 
 
 def test_pieces_are_grouped_into_the_words_that_they_spell(tagged_translator: Translator) -> None:
@@ -33,6 +34,15 @@ def test_a_word_with_an_unknown_letter_is_shown_as_it_was_written(tagged_transla
     assert tokeniser.unk in ids
     assert words_of(tokeniser, ids, text).words == ("the", "世界", "cat")
     assert words_of(tokeniser, ids).words[1] != "世界"
+
+
+def test_in_a_vocabulary_of_words_every_unknown_word_is_a_word() -> None:
+    tokeniser = small_vocabularies().source
+    text = "the zebra cat lion tiger"
+    ids = tokeniser.encode([text])[0]
+    assert ids[3:] == [tokeniser.unk], "SentencePiece joins unknown words"
+    words = words_of(tokeniser, [*ids, tokeniser.eos], text)
+    assert words == SpelledWords(("the", "zebra", "cat", "lion tiger"), (0, 1, 2, 3, None))
 
 
 def test_links_by_hand() -> None:

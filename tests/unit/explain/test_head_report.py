@@ -21,6 +21,7 @@ from clearhead.explain.head_statistics import measure_attention
 from clearhead.explain.token_pairs import encode_pairs
 from clearhead.model import Transformer
 from clearhead.model.heads import every_head
+from clearhead.text.config import TextConfig
 from tests.parity.test_model_gates import without_rows
 from tests.unit.decoding.toys import Both, Letters, random_model
 
@@ -31,10 +32,13 @@ FEW = Resampling(num_trials=200)
 class Characters(Letters):
     """Letters of which each is a word, for `words_of` and for BLEU."""
 
-    pad, bos, eos, digest = 0, 1, 2, "0123456789abcdef"
+    pad, bos, eos, digest, config = 0, 1, 2, "0123456789abcdef", TextConfig()
 
     def pieces(self, ids: Any) -> list[str]:
         return [f"▁{self.decode([[number]])[0]}" for number in ids]
+
+    def starts_word(self, piece: int) -> bool:
+        return piece > self.eos
 
     def decode(self, ids: Any) -> list[str]:
         return [" ".join(text) for text in super().decode(ids)]

@@ -1,5 +1,7 @@
 """Which words carried a label: by leaving each out, and by the gradient, checked against finite differences."""
 
+import math
+
 import pytest
 import torch
 
@@ -52,6 +54,18 @@ def test_the_gradient_is_that_of_finite_differences(classifier: Classifier) -> N
                 values.append(torch.log_softmax(double.model(Batch(torch.tensor([ids]))), dim=-1)[0, 2])
                 table[number] = row
         assert float(gradients[place]) == pytest.approx(float(values[1] - values[0]) / (2 * step), abs=1e-6)
+
+
+def test_an_unknown_word_is_left_out_as_a_word_of_its_own(classifier: Classifier) -> None:
+    outcomes = list(classifier.classify(["the zebra cat", "the cat", "zebra cat"]))
+    assert outcomes[0] is not None
+    assert outcomes[0].unknown_words == ("zebra",)
+    explained = LabelExplainer.of(classifier).explain(outcomes[0])
+    assert explained.words == ("the", "zebra", "cat")
+    best = outcomes[0].best
+    without = [outcome.probabilities[best] for outcome in outcomes if outcome is not None]
+    assert explained.leave_out[1] == pytest.approx(math.log(without[0] / without[1]), abs=1e-4)
+    assert explained.leave_out[0] == pytest.approx(math.log(without[0] / without[2]), abs=1e-4)
 
 
 def test_the_page_of_an_explanation_has_the_same_numbers() -> None:
