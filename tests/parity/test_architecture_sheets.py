@@ -92,10 +92,10 @@ def test_a_step_of_a_gru_is_the_exercise_with_its_weights() -> None:
         gate: {name: given(part, f"{name}_{letter}") for name in "WUbc"}
         for gate, letter in (("reset", "r"), ("update", "z"), ("candidate", "n"))
     }
-    exercise = {"kind": "recurrent", "X": [given(part, "x₃")], "gru": gates, "h0": given(part, "h₂")}
+    exercise = {"kind": "recurrent", "X": [given(part, "x₃")], "gru": gates, "h0": given(part, "h_forward₂")}
     sheet = solve(exercise)
-    np.testing.assert_allclose(part.value("h₃"), sheet.answer, rtol=0, atol=1e-12)
-    lines = [(record.step.name, record.symbol.replace("₃", "₁")) for record in part.trace]
+    np.testing.assert_allclose(part.value("h_forward₃"), sheet.answer, rtol=0, atol=1e-12)
+    lines = [(record.step.name, record.symbol.replace("_forward₃", "₁").replace("₃", "₁")) for record in part.trace]
     assert lines == [(record.step.name, record.symbol) for record in sheet.trace][1:], "all but x₁ = row 1 of X"
 
 
@@ -106,9 +106,19 @@ def test_a_step_of_an_lstm_is_the_exercise_with_its_weights() -> None:
         biases = np.add(given(part, f"b_{letter}"), given(part, f"c_{letter}"))
         weights = {name: given(part, f"{name}_{letter}") for name in "WU"}
         gates[gate] = weights | {"b": biases.tolist()}  # an exercise has one bias
-    states = {"h0": given(part, "h₅″"), "c0": given(part, "c₅″")}  # this direction reads the last token first
+    states = {"h0": given(part, "h_reverse₅″"), "c0": given(part, "c₅″")}  # this direction reads the last token first
     sheet = solve({"kind": "recurrent", "X": [given(part, "x₄")], "lstm": gates, **states})
-    np.testing.assert_allclose(part.value("h₄"), sheet.answer, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(part.value("h_reverse₄"), sheet.answer, rtol=0, atol=1e-12)
+
+
+def test_the_directions_of_a_layer_have_different_names() -> None:
+    _, trace = trace_in_float64(make_model(MODELS[0]), batch(MODELS[0]))
+    sheet = sheet_of_trace(trace, 0)
+    page = part_of_sheet(sheet, "encoder.0.time.0").to_markdown()
+    assert "h₁ = \\[h<sub>forward₁</sub>; h<sub>reverse₁</sub>\\]" in page
+    single = make_model(MODELS[0] | {"is_bidirectional": False})
+    _, trace = trace_in_float64(single, batch(MODELS[0]))
+    assert sheet_of_trace(trace, 0).value("h₁", "encoder.0.*").shape == (1, single.config.d_model)
 
 
 @pytest.mark.parametrize(

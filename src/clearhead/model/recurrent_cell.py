@@ -74,10 +74,13 @@ def run_cell(cell: Cell, x: Tensor, state: CellState | None = None) -> tuple[Ten
 
 
 class TracedCell:
-    """A cell whose steps are recorded one by one. Its weights are given once, where it is built."""
+    """A cell whose steps are recorded one by one. Its weights are given once, where it is built.
 
-    def __init__(self, cell: Cell, trace: Tracer) -> None:
-        self.letters = _GATES[type(cell)]
+    `state` is the symbol of its states, which is `h` unless two directions have to be told apart.
+    """
+
+    def __init__(self, cell: Cell, trace: Tracer, state: str = "h") -> None:
+        self.letters, self._state = _GATES[type(cell)], state
         self._width, self._has_memory = cell.hidden_size, isinstance(cell, nn.LSTM)
         w, u, b, c = (weight.chunk(len(self.letters)) for weight in cell.all_weights[0])
         self._weights = {gate: (w[i], b[i], u[i], c[i]) for i, gate in enumerate(self.letters)}
@@ -110,7 +113,7 @@ class TracedCell:
         shown = torch.tanh(memory)
         trace.record(ACTIVATE, shown, symbol=f"tanh c{sub}", x=memory, function="tanh")
         hidden = gates["output"] * shown
-        trace.record(MULTIPLY, hidden, symbol=f"h{sub}", a=gates["output"], b=shown)
+        trace.record(MULTIPLY, hidden, symbol=f"{self._state}{sub}", a=gates["output"], b=shown)
         return CellState(hidden, memory)
 
     def _products(self, gate: str, x: Tensor, h: Tensor, trace: Tracer) -> tuple[Tensor, Tensor]:
@@ -150,5 +153,5 @@ class TracedCell:
         trace.at("kept").record(MULTIPLY, old_part, symbol=f"kept{sub}", a=z, b=h)
         trace.at("new").record(MULTIPLY, new_part, symbol=f"new{sub}", a=rest, b=n)
         hidden = old_part + new_part
-        trace.record(ADD, hidden, symbol=f"h{sub}", a=old_part, b=new_part)
+        trace.record(ADD, hidden, symbol=f"{self._state}{sub}", a=old_part, b=new_part)
         return hidden

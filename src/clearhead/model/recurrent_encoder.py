@@ -111,27 +111,33 @@ def _give_real(is_real: Tensor | None, length: int, trace: Tracer) -> list[Tenso
 
 def _layer_traced(layer: RecurrentLayer, x: list[Tensor], real: list[Tensor | None], trace: Tracer) -> list[Tensor]:
     """Return the states of a layer, (B, 1, D) for each token."""
-    ahead = _read_traced(layer.forward_cell, x, [None] * len(x), trace.at("forward"))
     if layer.reverse_cell is None:
-        return ahead
-    back = _read_traced(layer.reverse_cell, x[::-1], real[::-1], trace.at("reverse"), is_reversed=True)[::-1]
+        return _read_traced(layer.forward_cell, x, [None] * len(x), trace.at("forward"))
+    ahead = _read_traced(layer.forward_cell, x, [None] * len(x), trace.at("forward"), "h_forward")
+    back = _read_traced(layer.reverse_cell, x[::-1], real[::-1], trace.at("reverse"), "h_reverse", is_reversed=True)
     return [
         join_traced(pair, f"h{subscript(time + 1)}", trace.at("time", time))
-        for time, pair in enumerate(zip(ahead, back, strict=True))
+        for time, pair in enumerate(zip(ahead, back[::-1], strict=True))
     ]
 
 
 def _read_traced(
-    cell: Cell, x: list[Tensor], real: list[Tensor | None], trace: Tracer, *, is_reversed: bool = False
+    cell: Cell,
+    x: list[Tensor],
+    real: list[Tensor | None],
+    trace: Tracer,
+    symbol: str = "h",
+    *,
+    is_reversed: bool = False,
 ) -> list[Tensor]:
     """Read tokens in this order. After padding, the state is 0 again: a sentence begins where the padding ends."""
-    traced = TracedCell(cell, trace)
+    traced = TracedCell(cell, trace, symbol)
     state, outputs, count = traced.start(x[0], trace), [], len(x)
     for number, (token, is_real) in enumerate(zip(x, real, strict=True)):
         time = count - 1 - number if is_reversed else number
         here, sub = trace.at("time", time), subscript(time + 1)
         state = traced.step(token, state, time, here)
-        hidden = hide_traced(state.hidden, is_real, f"h{sub}″", here.at("padding"))
+        hidden = hide_traced(state.hidden, is_real, f"{symbol}{sub}″", here.at("padding"))
         memory = state.memory
         if memory is not None and number + 1 < count:
             memory = hide_traced(memory, is_real, f"c{sub}″", here.at("padding"))
