@@ -94,23 +94,37 @@ def evidence(cells: Sequence[WrittenNumber], truths: Sequence[float]) -> Evidenc
 
 def sheet_style(lines: Sequence[Evidence]) -> str:
     """Return whether the sheet uses "decimals" or "figures"; "" if that is unknown."""
-    by_decimals = sum(line.is_by_decimals and line.is_telling for line in lines)
-    by_figures = sum(line.is_by_figures and line.is_telling for line in lines)
+    telling = [line for line in lines if line.is_telling]
+    by_decimals = sum(line.is_by_decimals for line in telling)
+    by_figures = sum(line.is_by_figures for line in telling)
     if by_decimals > 3 * by_figures:
         return "decimals"
-    return "figures" if by_figures > 3 * by_decimals else ""
+    if by_figures > 3 * by_decimals:
+        return "figures"
+    # short lines decide nothing one by one, but all of them together can
+    decimals = sum((line.decimals for line in telling), Counter[int]())
+    together = Evidence(decimals, sum((line.figures for line in telling), Counter[int]()))
+    return "decimals" if together.is_by_decimals and len(decimals) == 1 and not by_figures else ""
 
 
 def line_style(line: Evidence, sheet: str, cells: Sequence[WrittenNumber], around: Sequence[Evidence]) -> Style:
     """Return the style of a line, from its own numbers or else from the sheet."""
     if not line.decimals:
         return _whole_style(line, cells, sheet, around)
-    decimals, figures = _commonest(line.decimals), _commonest(line.figures)
+    decimals, figures = _commonest(line.decimals), _commonest_figures(line, around)
     if line.is_by_decimals or (sheet == "decimals" and not line.is_by_figures):
         return Style(decimals=decimals)
     if line.is_by_figures or sheet == "figures":
         return Style(figures=figures, zero=decimals or 0)
     return Style(decimals=decimals, figures=figures, zero=decimals or 0)
+
+
+def _commonest_figures(line: Evidence, around: Sequence[Evidence]) -> int | None:
+    """Return the most frequent number of figures; of several, the one that is the most frequent in the sheet."""
+    most = max(line.figures.values(), default=0)
+    tied = [figures for figures, count in line.figures.items() if count == most]
+    everywhere = sum((other.figures for other in around if other.is_telling), Counter[int]())
+    return max(tied, key=lambda figures: (everywhere[figures], -figures), default=None)
 
 
 def _commonest(counted: Counter[int]) -> int | None:

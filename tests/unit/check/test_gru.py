@@ -163,6 +163,34 @@ def test_the_parts_of_the_new_state_are_marked() -> None:
     assert [finding.name for finding in kept.findings] == ["1 - z used for z"]
 
 
+@pytest.mark.parametrize(
+    ("lines", "num_errors", "earned"),
+    [
+        ({"r_1": "0.61 0.66", "z_1": "0.70 0.49", "n_1": "0.84 0.62", "h_1": "0.69 0.08"}, 1, 7.0),
+        ({"z_1": "0.70 0.49", "n_1": "0.84 0.62", "h_1": "0.75 0.08"}, 1, 5.0),
+        ({"z_1": "0.70 0.49", "h_1": "0.70 0.08"}, 1, 3.0),
+        ({"h_1": "0.70 0.08", "h_2": "0.31 0.33"}, 2, 1.0),
+        ({"n_1": "0.84 0.62", "h_1": "0.74 -0.01"}, 2, 2.0),
+    ],
+)
+def test_a_wrong_state_without_its_parts_is_an_error_and_not_a_lack_of_working(
+    lines: dict[str, str], num_errors: int, earned: float
+) -> None:
+    """The 0.08 in a line does not mean one significant figure: the 0.69 beside it has two."""
+    report = marked(lines)
+    errors = [cell for line in report.lines for cell in line.marked if cell.verdict.is_error]
+    assert (len(errors), report.earned) == (num_errors, earned), report.counts
+    assert "0.602" in report.findings[0].what
+
+
+@pytest.mark.parametrize("decimals", [2, 3])
+def test_gates_without_their_sums_are_marked_from_the_given_numbers(decimals: int) -> None:
+    assert not marked(working(decimals=decimals, names="rz")).has_error
+    wrong = marked({"r_1": "0.61 0.66", "z_1": "0.77 0.49"})
+    assert [finding.line for finding in wrong.findings] == [1]
+    assert wrong.earned == 3.0
+
+
 def test_an_earlier_state_is_named_where_the_reset_gate_comes_first() -> None:
     """In step 2, r ⊙ h of step 1 is not a state, and the state without r is a forgotten reset gate."""
     lines = working("reset gate applied before the product with U")

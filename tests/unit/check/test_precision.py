@@ -121,6 +121,24 @@ def test_a_sheet_with_fixed_decimals_and_one_with_significant_figures_are_distin
     assert sheet_style([]) == ""
 
 
+def test_short_lines_show_the_precision_of_a_sheet_together():
+    """One line of 0.69 and 0.08 can be two figures with a slip, or one; three lines of two decimals are not."""
+    lines = [evidence(cells(f"0.{one}", f"0.0{two}"), [0.4, 0.02]) for one, two in ((69, 8), (75, 3), (31, 1))]
+    assert sheet_style(lines[:1]) == ""
+    assert sheet_style(lines) == "decimals"
+    figures = evidence(cells("12.3", "0.118", "3.46"), [12.351, 0.1181, 3.456])
+    assert sheet_style([*lines, figures]) == "figures", "a line that decides alone comes first"
+    rest = evidence(cells("0.693", "0.12"), [0.4, 0.02])
+    assert sheet_style([*lines, rest]) == "", "its numbers have two and three decimals"
+
+
+def test_a_tie_between_numbers_of_figures_is_decided_by_the_sheet():
+    line, other = evidence(cells("0.69", "0.08"), [0.4, 0.02]), evidence(cells("0.61", "0.66"), [0.4, 0.5])
+    own = cells("0.69", "0.08")
+    assert line_style(line, "", own, [line]) == Style(decimals=2, figures=1)
+    assert line_style(line, "", own, [line, other]) == Style(decimals=2, figures=2)
+
+
 def test_a_power_of_ten_in_figures_has_ten_times_finer_neighbours_below():
     """To two figures 0.99 comes before 1.0, so 1.0 means 0.995 … 1.05."""
     style = Style(figures=2)
