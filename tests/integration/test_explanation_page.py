@@ -411,6 +411,33 @@ def test_other_models_and_comparisons_show_the_parts_they_have(desk: Desk, name:
     assert "NaN" not in text
 
 
+@pytest.mark.parametrize("attention", ["additive", "none"])
+def test_a_recurrent_model_has_the_parts_that_exist_for_it(desk: Desk, attention: str) -> None:
+    data = by_hand.recurrent(attention)
+    page = show(desk, data)
+    sections = page.locator("main > section").evaluate_all("all => all.map(one => one.id)")
+    assert sections == (["words", "atlas", "word", "search"] if attention == "additive" else ["words", "search"])
+    page.get_by_role("button", name="word 3: Hund").click()
+    why = page.locator(".why").inner_text()
+    assert "logit lens" not in why
+    assert "layer" not in why
+    assert page.locator(".why .methods thead th").count() == (4 if attention == "additive" else 3)
+    text = page.locator("main").inner_text()
+    assert "undefined" not in text
+    assert "NaN" not in text
+    if attention == "none":
+        assert "no attention weights that could be drawn" in text
+        assert page.locator(".lanes .ribbons path").count() == 0
+        assert set(page.locator(".lane.source .note").all_text_contents()) == {""}
+        return
+    weights = data["attention"]["cross"][0][0]["weights"][2]
+    notes = page.locator(".lane.source .note").all_text_contents()
+    assert [float(note) for note in notes] == pytest.approx(weights, abs=0.0051)
+    assert "Cross-attention, layer 3" in page.locator("#head h3").inner_text()
+    open_cell(page, 2, 1)
+    assert "The products behind the scores of this model are not in this file." in page.locator("#atlas").inner_text()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["translation", "long_translation", "comparison"])
 def test_on_a_phone_the_page_does_not_scroll_sideways(desk: Desk, name: str, scheme: Any) -> None:
@@ -423,7 +450,7 @@ def test_on_a_phone_the_page_does_not_scroll_sideways(desk: Desk, name: str, sch
 
 
 @pytest.mark.parametrize(("width", "scheme"), SCREENS)
-@pytest.mark.parametrize("name", ["translation", "classes", "comparison"])
+@pytest.mark.parametrize("name", ["translation", "classes", "recurrent", "comparison"])
 def test_axe_finds_no_serious_fault(desk: Desk, name: str, width: int, scheme: Any) -> None:
     page = show(desk, getattr(by_hand, name)(), viewport={"width": width, "height": 900}, color_scheme=scheme)
     if name == "translation":

@@ -105,7 +105,7 @@ def explain(
         _check_files(details, comparison)
         _check_options(sentence, details)
         chosen = translation_model(model, [text], sentence.source_language, sentence.language)
-        config = checked_config(chosen.path, "an explanation")
+        config = checked_config(chosen.path)
         explained_heads(details.sums or (), config, has_projections=details.has_projections)
         check_sentence(text)
         _check_outputs(details, chosen.path)

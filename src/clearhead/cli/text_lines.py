@@ -102,13 +102,11 @@ class UnknownWordNotes:
 
 
 def hint_at_page(model: str, architecture: str) -> None:
-    """Say how to get the page of an explanation, if the architecture has one."""
-    if architecture == "transformer":
-        typer.echo(
-            f"clearhead: clearhead explain -m {printable(model)} TEXT -o page.html makes a page with every head and "
-            "layer.",
-            err=True,
-        )
+    """Say how to get the page of an explanation, and what is on it."""
+    contents = "every head and layer" if architecture == "transformer" else "these numbers"
+    typer.echo(
+        f"clearhead: clearhead explain -m {printable(model)} TEXT -o page.html makes a page with {contents}.", err=True
+    )
 
 
 def refuse_files(texts: Sequence[str], verb: str) -> None:

@@ -12,34 +12,25 @@ from clearhead.model.heads import find_heads
 MAX_PROJECTIONS = 16  # MB of a page or JSON
 _WEIGHT_BYTES = 10  # of a number with six decimals, as JSON
 _EXPORTED = "model.bin"  # the weights of CTranslate2
+_INSTEAD = {  # what works with a model that is not a Transformer
+    "what-if": " Swap words instead, which works with every model.",
+    "heads": " `clearhead explain` shows what it attends to in a sentence, if it has attention.",
+}
 
 
 def checked_config(path: str | Path | ModelFolder, what: str | None = None) -> ModelConfig:
     """Return the config of a model that can be opened, or raise an error.
 
-    `what` needs the heads of a Transformer, such as `an explanation`; None if any model will do.
+    `what` needs the heads of a Transformer, such as `pruning`; None if any model will do.
     """
     refuse_exported(path)
     config = load_config(find_model(path))
     if what is not None and config.architecture != "transformer":
         raise ConfigError(
             f"{what} needs the heads and layers of a Transformer, but this model is {config.architecture}."
-            f"{_instead(what, config)}",
-            options=("model",),
+            f"{_INSTEAD.get(what, '')}"
         )
     return config
-
-
-def _instead(what: str, config: ModelConfig) -> str:
-    """Return a sentence about what works with a model that is not a Transformer."""
-    if what == "what-if":
-        return " Swap words instead, which works with every model."
-    if what == "pruning":
-        return ""
-    traced = "`model.trace(batch)` in Python records every step"
-    if config.shape == "encoder-decoder":
-        return f" The option `explain` of `clearhead translate` writes the steps of its search, and {traced}."
-    return f" {traced}."
 
 
 def refuse_exported(path: str | Path | ModelFolder) -> None:
@@ -57,6 +48,11 @@ def explained_heads(names: Sequence[str], config: ModelConfig, *, has_projection
 
     The heads of a pruned model have their numbers from before pruning. Projections are refused if they are too large.
     """
+    if names and config.architecture != "transformer":
+        raise ConfigError(
+            f"sums are those of the heads of a Transformer, but this model is {config.architecture}. Leave them out.",
+            options=("sums",),
+        )
     complete = config.model_copy(update={"heads_kept": {}})
     chosen: dict[str, None] = {}
     for name in names:

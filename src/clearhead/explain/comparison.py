@@ -11,13 +11,14 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import DataError
 from clearhead.explain.continuation import encoded_source
+from clearhead.explain.contributions import embeddings_of
 from clearhead.explain.explanation import ExplainedModel
 from clearhead.explain.explanation_file import DIGITS, model_facts
 from clearhead.explain.opening import LoadedModel, double_copy, explained_model, model_name
 from clearhead.explain.options import check_text
 from clearhead.explain.token_row import TokenRow, plain_word
 from clearhead.explain.traced_pass import to_array, trace_pass
-from clearhead.model import Transformer
+from clearhead.model.protocol import TrainableModel
 from clearhead.worksheet.arrays import Array
 
 
@@ -136,18 +137,16 @@ def _shared_word(rows: list[TokenRow], word: str | None) -> list[int]:
     return [row.find_word(word) for row in rows]
 
 
-def _side(model: Transformer, row: TokenRow, word: int) -> ComparedSide:
+def _side(model: TrainableModel, row: TokenRow, word: int) -> ComparedSide:
     positions = row.tokens_of(word)
     ids = [row.ids[position] for position in positions]
     if model.can_continue_text:
-        assert model.decoder is not None
-        states, table = trace_pass(model, None, row.ids).decoder_states, model.decoder.embedding.weight
+        states = trace_pass(model, None, row.ids).decoder_states
         rows = [position + 1 for position in positions]  # the start token is before them
     else:
-        assert model.encoder is not None
         target = [model.config.eos] if model.can_translate else None
-        states, table = trace_pass(model, row.ids, target).encoder_states, model.encoder.embedding.weight
+        states = trace_pass(model, row.ids, target).encoder_states
         rows = list(positions)
     assert states is not None
-    static = to_array(table[torch.tensor(ids, device=table.device)]).mean(axis=0)
+    static = to_array(embeddings_of(model, torch.tensor(ids, device=model.device))).mean(axis=0)
     return ComparedSide(row, positions, static, states[:, rows].mean(axis=1))

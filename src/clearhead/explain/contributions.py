@@ -17,10 +17,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from clearhead.decoding.scoring import token_log_probs
 from clearhead.explain.token_row import TokenRow
-from clearhead.explain.traced_pass import AttentionStack, to_array
-from clearhead.formats.head_removal import with_all_heads
-from clearhead.model import Transformer
-from clearhead.model.batch import padded
+from clearhead.explain.traced_pass import AttentionStack, complete_model, to_array
+from clearhead.model.batch import Batch, padded
+from clearhead.model.protocol import SequenceModel, TrainableModel
 from clearhead.worksheet.arrays import Array
 
 Method = Literal["attention_norm", "gradient_input", "leave_out"]
@@ -101,7 +100,7 @@ def attention_norms(stack: AttentionStack) -> Array:
 class _LastLogits(nn.Module):
     """A model whose forward returns only the logits of the last outputs: the others would cost most of a gradient."""
 
-    def __init__(self, model: Transformer) -> None:
+    def __init__(self, model: SequenceModel) -> None:
         super().__init__()
         self.model = model
 
@@ -112,54 +111,67 @@ class _LastLogits(nn.Module):
         """
         model = self.model
         if model.can_classify:
-            return model.classify(places, is_padded=False)
-        memory = None if model.encoder is None else model.encode(places, is_padded=False)
+            return model(Batch(places, is_padded=False))
+        memory = model.encode(places, is_padded=False) if model.can_translate else None
         states = model.decode_states(places if memory is None else model.shifted(answers), memory)
         return model.project(states[0, first:])
 
 
-def gradients(model: Transformer, source: Sequence[int] | None, target: Sequence[int]) -> Array:
+def gradients(model: TrainableModel, source: Sequence[int] | None, target: Sequence[int]) -> Array:
     """Return gradient · input (T, S): of log P of each target token by the embedding of each source token.
 
     Without a source, the inputs of the decoder take its place. For a classifier, `target` has the classes. Every input
     position has its own copy of its embedding, so that a repeated token has a gradient for each place.
     """
-    model = with_all_heads(model)  # without any heads to the source, there would be no path for a gradient
+    model = complete_model(model)  # without any heads to the source, there would be no path for a gradient
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     answers = torch.tensor([list(target)], device=model.device)
-    if source is None:
-        assert model.decoder is not None
-        inputs, table = model.shifted(answers)[0], model.decoder.embedding.weight
-    else:
-        assert model.encoder is not None
-        inputs, table = torch.tensor(list(source), device=model.device), model.encoder.embedding.weight
-    rows = table[inputs].detach().clone().requires_grad_()
+    inputs = model.shifted(answers)[0] if source is None else torch.tensor(list(source), device=model.device)
+    rows = embeddings_of(model, inputs).clone().requires_grad_()
     chunks = []
     for first in range(0, len(target), _GRADIENT_ROWS):
         # later tokens have no influence on those of the chunk, so that they need not be read
         log_probs = _log_probs_of_rows(model, rows, answers[:, : first + _GRADIENT_ROWS], first)
-        chosen = torch.eye(len(log_probs), dtype=rows.dtype, device=rows.device)
-        (gradient,) = torch.autograd.grad(log_probs, rows, chosen, is_grads_batched=True)
+        gradient = _gradients_of_all(log_probs, rows, is_batched=model.config.architecture != "recurrent")
         chunks.append(to_array((gradient * rows).sum(dim=-1)))
     return np.concatenate(chunks)
 
 
-def _log_probs_of_rows(model: Transformer, rows: Tensor, answers: Tensor, first: int) -> Tensor:
+def embeddings_of(model: TrainableModel, ids: Tensor) -> Tensor:
+    """Return the embeddings (T, D) of the ids (T,) that a model reads: of its source, or of its text."""
+    table: Tensor = model.state_dict()[f"{_input_side(model)}.embedding.weight"]
+    return table[ids]
+
+
+def _input_side(model: SequenceModel) -> str:
+    return "decoder" if model.can_continue_text else "encoder"
+
+
+def _gradients_of_all(log_probs: Tensor, rows: Tensor, *, is_batched: bool) -> Tensor:
+    """Return the gradients (T, S, D) of each of the log-probabilities (T,) by the embeddings (S, D)."""
+    if is_batched:
+        chosen = torch.eye(len(log_probs), dtype=rows.dtype, device=rows.device)
+        (gradient,) = torch.autograd.grad(log_probs, rows, chosen, is_grads_batched=True)
+        return gradient
+    # the kernels of recurrent cells on a GPU have no gradients in batches
+    return torch.stack([torch.autograd.grad(log_prob, rows, retain_graph=True)[0] for log_prob in log_probs])
+
+
+def _log_probs_of_rows(model: SequenceModel, rows: Tensor, answers: Tensor, first: int) -> Tensor:
     """Return log P (T - first,) of the answers (1, T) from `first` on; row i of `rows` is the embedding of input i."""
-    stack, num_inputs = ("decoder", answers.shape[1]) if model.encoder is None else ("encoder", len(rows))
+    num_inputs = answers.shape[1] if model.can_continue_text else len(rows)
     places = torch.arange(num_inputs, device=rows.device)[None]
+    name = f"model.{_input_side(model)}.embedding.weight"
     with sdpa_kernel(SDPBackend.MATH):  # the others have no gradients in batches
-        logits = functional_call(
-            _LastLogits(model), {f"model.{stack}.embedding.weight": rows}, (places, answers, first), tie_weights=False
-        )
+        logits = functional_call(_LastLogits(model), {name: rows}, (places, answers, first), tie_weights=False)
     log_probs = torch.log_softmax(logits, dim=-1)
     chosen = answers[0, first:, None]
     own: Tensor = log_probs.expand(len(chosen), -1).gather(1, chosen)[:, 0]
     return own
 
 
-def leave_out(model: Transformer, sources: Sequence[Sequence[int]], target: Sequence[int]) -> Array:
+def leave_out(model: SequenceModel, sources: Sequence[Sequence[int]], target: Sequence[int]) -> Array:
     """Return log P (N, T) of the target's tokens after each of several sources, in batches."""
     most = max(1, _MAX_LOGITS // (len(target) * model.config.target_size))
     rows = []
@@ -171,7 +183,7 @@ def leave_out(model: Transformer, sources: Sequence[Sequence[int]], target: Sequ
     return np.concatenate(rows) if rows else np.zeros((0, len(target)))
 
 
-def leave_out_of_text(model: Transformer, text: TokenRow) -> Array:
+def leave_out_of_text(model: SequenceModel, text: TokenRow) -> Array:
     """Return (T, W) for a language model: log P of each token minus its log P without an earlier word, else 0."""
     differences = np.zeros((len(text), len(text.words)))
     ids = list(text.ids)
@@ -187,7 +199,7 @@ def leave_out_of_text(model: Transformer, text: TokenRow) -> Array:
     return differences
 
 
-def _text_log_probs(model: Transformer, texts: Sequence[Sequence[int]]) -> list[list[float]]:
+def _text_log_probs(model: SequenceModel, texts: Sequence[Sequence[int]]) -> list[list[float]]:
     with torch.no_grad():
         return [
             token_log_probs(model, None, torch.tensor([list(text)], device=model.device))[0].tolist() if text else []
@@ -195,8 +207,8 @@ def _text_log_probs(model: Transformer, texts: Sequence[Sequence[int]]) -> list[
         ]
 
 
-def leave_out_of_classes(model: Transformer, sources: Sequence[Sequence[int]]) -> Array:
+def leave_out_of_classes(model: SequenceModel, sources: Sequence[Sequence[int]]) -> Array:
     """Return log P (N, C) of every class for each of several sources."""
     with torch.no_grad():
-        logits = model.classify(padded(sources, model.config.pad, model.device))
+        logits = model(Batch(padded(sources, model.config.pad, model.device)))
         return to_array(torch.log_softmax(logits, dim=-1))

@@ -9,6 +9,7 @@ from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.explain.contributions import Disagreement, Method, disagreement
 from clearhead.explain.head_kind import HeadStatistics, sentence_statistics
 from clearhead.explain.lens import LensLayer, RankedToken
+from clearhead.explain.missing_parts import MissingPart, missing_parts
 from clearhead.explain.rollout import Rollout
 from clearhead.explain.search_tree import SearchTree
 from clearhead.explain.token_row import TokenRow
@@ -147,6 +148,11 @@ class Explanation:
             for stack in self.stacks.values()
             for layer, head in stack.kept
         }
+
+    @property
+    def missing(self) -> tuple[MissingPart, ...]:
+        """The parts that a model of this architecture does not have."""
+        return missing_parts(self.model.config)
 
     @property
     def removed_heads(self) -> tuple[str, ...]:

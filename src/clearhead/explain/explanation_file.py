@@ -14,11 +14,13 @@ from clearhead.explain.explanation import ExplainedModel, Explanation
 from clearhead.explain.lens import RankedToken
 from clearhead.explain.rollout import FORMULA, SOURCE_FORMULA
 from clearhead.explain.traced_pass import AttentionStack, StackName
+from clearhead.model.architecture import unused_settings
 from clearhead.worksheet.arrays import AnyArray, Array
 
 FORMAT = 2  # 1 is the file of a search
 WINDOW = 64  # tokens of each side
 DIGITS = {"weights": 4, "probabilities": 6, "log_probs": 4, "contributions": 4, "vectors": 4, "projections": 6}
+_SETTINGS = {"heads": "num_heads", "head_width": "num_heads"}  # the settings of facts about a model with another name
 REMOVED = "removed"  # the kind of a head that a pruned model has lost
 _STATISTICS = (
     "confidence",
@@ -70,11 +72,12 @@ def to_dict(explanation: Explanation, first_source: int = 0, first_target: int =
         "target": _target(explanation, window),
         "window": _window(window, sizes),
         "translation": _translation(explanation),
+        "missing": [asdict(part) for part in explanation.missing],
         "removed_heads": list(explanation.removed_heads),
         "attention": {name: _stack(explanation, name, window) for name in ("encoder", "decoder", "cross")},
         "rollout": _rollout(explanation, window),
         "tokens": [] if is_classes else outputs[slice(*window.target)],
-        "methods": dict(METHODS),
+        "methods": {name: METHODS[name] for name in explanation.contributions.by_word},
         "left_out": [asdict(word) for word in explanation.left_out],
         "search": None if search is None else _rounded_numbers(search.to_dict()),
         "continuations": _continuations(explanation),
@@ -99,11 +102,13 @@ def _window(window: _Window, sizes: list[int]) -> dict[str, Any] | None:
 
 
 def model_facts(model: ExplainedModel) -> dict[str, Any]:
-    """Return the facts about a model as data for JSON."""
+    """Return the facts about a model as data for JSON; settings that its architecture does not have are None."""
     config = model.config
     has_encoder, has_decoder = config.shape != "decoder", config.shape != "encoder"
-    return {
+    unused = unused_settings(config.architecture, config.shape) - {"d_decoder"}
+    facts = {
         "name": model.name,
+        "architecture": config.architecture,
         "shape": config.shape,
         "encoder_layers": config.encoder_blocks if has_encoder else 0,
         "decoder_layers": config.decoder_blocks if has_decoder else 0,
@@ -118,8 +123,12 @@ def model_facts(model: ExplainedModel) -> dict[str, Any]:
         "norm_place": config.norm_place,
         "positions": config.positions,
         "activation": config.activation,
+        "cell": config.cell,
+        "attention": config.attention,
+        "kernel": config.kernel,
         "precision": model.precision,
     }
+    return {name: None if _SETTINGS.get(name, name) in unused else value for name, value in facts.items()}
 
 
 def _target(explanation: Explanation, window: _Window) -> dict[str, Any] | None:
@@ -284,6 +293,8 @@ def _sums(explanation: Explanation, window: _Window) -> dict[str, Any]:
         for layer in range(stack.num_layers):
             for head in range(stack.num_heads):
                 if stack.head_name(layer, head) in explanation.sums:
+                    assert stack.q is not None
+                    assert stack.k is not None
                     sums[stack.head_name(layer, head)] = {
                         "q": rounded(stack.q[layer, head, queries], digits),
                         "k": rounded(stack.k[layer, head, keys], digits),
@@ -342,8 +353,8 @@ def arrays_of(explanation: Explanation) -> dict[str, AnyArray]:
     """Return all arrays of an explanation by name, in float32 (about seven digits, half the size of float64)."""
     arrays: dict[str, AnyArray] = {}
     for name, stack in explanation.stacks.items():
-        for part in ("weights", "q", "k", "v", "scores", "z"):
-            arrays[f"{name}_{part}"] = getattr(stack, part)
+        parts = {part: getattr(stack, part) for part in ("weights", "q", "k", "v", "scores", "z")}
+        arrays |= {f"{name}_{part}": array for part, array in parts.items() if array is not None}
     traced, rollout = explanation.traced, explanation.rollout
     arrays |= {
         name: array
@@ -360,7 +371,9 @@ def arrays_of(explanation: Explanation) -> dict[str, AnyArray]:
     arrays |= {f"{name}_by_word": array for name, array in contributions.by_word.items()}
     arrays |= {f"{name}_by_token": array for name, array in contributions.by_token.items()}
     arrays["logits"] = traced.logits.cpu().numpy()
-    arrays["lens_probabilities"] = np.array([[layer.probability for layer in o.lens] for o in explanation.outputs])
+    if any(output.lens for output in explanation.outputs):
+        lens = [[layer.probability for layer in output.lens] for output in explanation.outputs]
+        arrays["lens_probabilities"] = np.array(lens)
     narrow = {name: array.astype(np.float32) for name, array in arrays.items()}
     for side, row in (("source", explanation.source), ("target", explanation.target)):
         if row is not None:

@@ -20,6 +20,10 @@ def explanation_text(explanation: Explanation) -> str:
     if explanation.target is not None:
         lines.append(f"target: {_spelled(explanation.target.pieces)}")
     lines += ["", *_table(explanation), "", *_differences(explanation), *_heads(explanation)]
+    if explanation.missing:
+        architecture = explanation.model.config.architecture
+        lines += [f"Not in this explanation, because the model is {architecture}:"]
+        lines += [f"  {part}" for part in explanation.missing]
     return "\n".join(lines) + "\n"
 
 
@@ -28,7 +32,8 @@ def comparison_text(comparison: Comparison) -> str:
     rows = [["static", f"{comparison.static_cosine:.4f}", f"{comparison.static_distance:.4f}"]]
     pairs = zip(comparison.cosines, comparison.distances, strict=True)
     for layer, (cosine, distance) in enumerate(pairs):
-        name = "with position" if layer == 0 else f"after layer {layer}"
+        first = "embedding" if comparison.model.config.positions == "none" else "with position"
+        name = first if layer == 0 else f"after layer {layer}"
         rows.append([name, f"{cosine:.4f}", f"{distance:.4f}"])
     lines = [f"{printable(comparison.word)}:"]
     for number, side in enumerate(comparison.sides, 1):
@@ -43,8 +48,9 @@ def _spelled(pieces: Sequence[str]) -> str:
 
 def _table(explanation: Explanation) -> list[str]:
     methods = list(explanation.contributions.by_word)
-    heading = ["class" if explanation.kind == "classes" else "token", "P", "next best", "P", "decided"]
-    rows = [[*heading, *(method.replace("_", " ") for method in methods)]]
+    heading = ["class" if explanation.kind == "classes" else "token", "P", "next best", "P"]
+    decided = ["decided"] if _has_lens(explanation) else []
+    rows = [[*heading, *decided, *(method.replace("_", " ") for method in methods)]]
     for output in explanation.outputs:
         rows.append(_row(explanation, output))
     return _columns(rows)
@@ -53,11 +59,15 @@ def _table(explanation: Explanation) -> list[str]:
 def _row(explanation: Explanation, output: ExplainedToken) -> list[str]:
     others = [other for other in output.alternatives if other.token != output.token]
     other = [printable(explanation.pieces[others[0].token]), f"{others[0].probability:.3f}"] if others else ["", ""]
-    layer = "never" if output.decided_at is None else f"layer {output.decided_at}"
+    layer = ["never" if output.decided_at is None else f"layer {output.decided_at}"] if output.lens else []
     disagreement = explanation.contributions.disagreement(output.position)
     words = explanation.explained_row.words
     top = ["" if word is None else printable(words[word]) for word in disagreement.top.values()]
-    return [printable(output.piece), f"{output.probability:.3f}", *other, layer, *top]
+    return [printable(output.piece), f"{output.probability:.3f}", *other, *layer, *top]
+
+
+def _has_lens(explanation: Explanation) -> bool:
+    return any(output.lens for output in explanation.outputs)
 
 
 def _differences(explanation: Explanation) -> list[str]:
@@ -85,7 +95,7 @@ def _heads(explanation: Explanation) -> list[str]:
         heads = [stack.head_name(*head) for head in stack.kept]
         removed = f" ({len(stack.removed)} removed)" if stack.removed else ""
         kinds = Counter(explanation.kinds[head].kind for head in heads)
-        lines.append(f"{_NAMES[name]}, {len(heads)} heads{removed}:")
+        lines.append(f"{_NAMES[name]}, {len(heads)} head{'' if len(heads) == 1 else 's'}{removed}:")
         for kind, count in sorted(kinds.items(), key=lambda pair: (pair[0] == MIXED, -pair[1])):
             own = [head for head in heads if explanation.kinds[head].kind == kind]
             best = max(own, key=lambda head: explanation.kinds[head].confidence)

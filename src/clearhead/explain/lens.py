@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from clearhead.explain.traced_pass import TracedPass
-from clearhead.model import Transformer
+from clearhead.model import SequenceModel, Transformer
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,14 @@ class LensLayer:
     best: tuple[RankedToken, ...]
 
 
-def logit_lens(model: Transformer, traced: TracedPass, tokens: list[int], number: int = 3) -> list[list[LensLayer]]:
-    """Return the lens of every token (T tokens × L + 1 layers); `tokens` are classes if the model is a classifier."""
+def logit_lens(model: SequenceModel, traced: TracedPass, tokens: list[int], number: int = 3) -> list[list[LensLayer]]:
+    """Return the lens of every token (T tokens × L + 1 layers); `tokens` are classes if the model is a classifier.
+
+    Only a Transformer has a residual stream that the output layer could read: for other models the lens is empty.
+    """
     rows: list[list[LensLayer]] = [[] for _ in tokens]
+    if not isinstance(model, Transformer):
+        return rows
     for layer, logits in enumerate(lens_logits(model, traced)):
         probabilities = torch.softmax(traced.allowed(logits), dim=-1)
         if len(probabilities) == 1:

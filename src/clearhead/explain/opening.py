@@ -12,8 +12,8 @@ from clearhead.decoding.translator import Translator
 from clearhead.explain.checks import refuse_exported
 from clearhead.explain.explanation import ExplainedModel
 from clearhead.formats.model_folder import ModelFolder, find_model, load_config, load_vocabularies
-from clearhead.model import SequenceModel, Transformer
-from clearhead.model.transformer import require_transformer
+from clearhead.model import SequenceModel
+from clearhead.model.protocol import TrainableModel
 from clearhead.text.tokeniser import Vocabularies
 
 
@@ -46,13 +46,15 @@ def model_name(translator: Translator) -> str:
     return folder.parent.name if folder.name in ("best", "last") else folder.name
 
 
-def double_copy(model: SequenceModel) -> Transformer:
+def double_copy(model: SequenceModel) -> TrainableModel:
     """Return a float64 copy of a model in eval mode, whose numbers are correct in every digit shown."""
-    return deepcopy(require_transformer(model, "an explanation")).to(dtype=torch.float64).eval()
+    double = deepcopy(model).to(dtype=torch.float64).eval()
+    assert isinstance(double, TrainableModel)
+    return double
 
 
 def explained_model(model: SequenceModel, name: str) -> ExplainedModel:
     """Return the facts about a model."""
-    assert isinstance(model, Transformer)
+    assert isinstance(model, TrainableModel)
     num_parameters = sum(parameter.numel() for parameter in model.parameters())
     return ExplainedModel(name, model.config, num_parameters, str(model.dtype).removeprefix("torch."))

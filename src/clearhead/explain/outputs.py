@@ -7,11 +7,11 @@ import torch
 from clearhead.explain.explanation import ExplainedToken
 from clearhead.explain.lens import decided_at, logit_lens, ranked
 from clearhead.explain.traced_pass import TracedPass
-from clearhead.model import Transformer
+from clearhead.model import SequenceModel
 
 
 def explained_outputs(
-    model: Transformer, traced: TracedPass, tokens: Sequence[int], names: Sequence[str], number: int
+    model: SequenceModel, traced: TracedPass, tokens: Sequence[int], names: Sequence[str], number: int
 ) -> tuple[ExplainedToken, ...]:
     """Explain tokens, one for each row of the logits, or classes, which share a single row; `names` are their texts."""
     own = torch.tensor(list(tokens), device=traced.logits.device)[:, None]

@@ -33,7 +33,7 @@ from clearhead.explain.search_tree import SearchTree, search_tree
 from clearhead.explain.single_stack import explain_single_stack
 from clearhead.explain.token_row import TokenRow
 from clearhead.explain.traced_pass import TracedPass, trace_pass
-from clearhead.model import Transformer
+from clearhead.model.protocol import TrainableModel
 from clearhead.worksheet.arrays import Array
 
 
@@ -179,12 +179,12 @@ class _TranslationExplainer:
         return TranslationChoice(part.texts[rank], hypothesis, self.search.model_dump(), difference, differences)
 
     def _contributions(
-        self, double: Transformer, traced: TracedPass, source: TokenRow, target: tuple[int, ...]
+        self, double: TrainableModel, traced: TracedPass, source: TokenRow, target: tuple[int, ...]
     ) -> Contributions:
-        by_token: dict[Method, Array] = {
-            "attention_norm": attention_norms(traced.stacks["cross"]).mean(axis=0),
-            "gradient_input": gradients(double, source.ids, target),
-        }
+        by_token: dict[Method, Array] = {}
+        if "cross" in traced.stacks:
+            by_token["attention_norm"] = attention_norms(traced.stacks["cross"]).mean(axis=0)
+        by_token["gradient_input"] = gradients(double, source.ids, target)
         rows = [source.ids, *self._shorter_sources(source)]
         log_probs = leave_out(double, rows, target)  # (1 + W, T)
         by_word: dict[Method, Array] = {method: values @ source.by_word for method, values in by_token.items()}

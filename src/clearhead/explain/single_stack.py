@@ -37,10 +37,10 @@ def explain_text(loaded: LoadedModel, text: str, options: ExplainOptions) -> Exp
     double = double_copy(loaded.model)
     traced = trace_pass(double, None, row.ids)
     outputs = explained_outputs(double, traced, row.ids, row.pieces, options.alternatives)
-    by_token: dict[Method, Array] = {
-        "attention_norm": attention_norms(traced.stacks["decoder"]).mean(axis=0),
-        "gradient_input": gradients(double, None, row.ids),
-    }
+    by_token: dict[Method, Array] = {}
+    if "decoder" in traced.stacks:
+        by_token["attention_norm"] = attention_norms(traced.stacks["decoder"]).mean(axis=0)
+    by_token["gradient_input"] = gradients(double, None, row.ids)
     # column i of by_token is the input at position i: the start token, then the text without its last token
     by_word_of_input = np.vstack([np.zeros((1, len(row.words))), row.by_word[:-1]])
     by_word: dict[Method, Array] = {method: values @ by_word_of_input for method, values in by_token.items()}
@@ -79,11 +79,11 @@ def explain_classes(loaded: LoadedModel, text: str, options: ExplainOptions) -> 
     best = [other.token for other in ranked(torch.softmax(traced.logits, dim=-1), options.alternatives)[0]]
     names = dict(enumerate(labels or [str(number) for number in range(traced.logits.shape[-1])]))
     outputs = explained_outputs(double, traced, best, [names[number] for number in best], options.alternatives)
-    norms = attention_norms(traced.stacks["encoder"]).mean(axis=(0, 1))  # the output is the mean over all queries
-    by_token: dict[Method, Array] = {
-        "attention_norm": np.tile(norms, (len(best), 1)),
-        "gradient_input": gradients(double, row.ids, best),
-    }
+    by_token: dict[Method, Array] = {}
+    if "encoder" in traced.stacks:
+        norms = attention_norms(traced.stacks["encoder"]).mean(axis=(0, 1))  # the output is the mean over all queries
+        by_token["attention_norm"] = np.tile(norms, (len(best), 1))
+    by_token["gradient_input"] = gradients(double, row.ids, best)
     shorter = [(*rest, row.ids[-1]) for rest in tokeniser.encode([row.without(word) for word in range(len(row.words))])]
     log_probs = leave_out_of_classes(double, [row.ids, *shorter])[:, best]
     by_word: dict[Method, Array] = {method: values @ row.by_word for method, values in by_token.items()}

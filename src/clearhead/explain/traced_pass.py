@@ -14,11 +14,12 @@ from torch import Tensor
 
 from clearhead.errors import ConfigError
 from clearhead.formats.head_removal import with_all_heads
-from clearhead.model import Transformer
 from clearhead.model.batch import Batch
 from clearhead.model.config import ModelConfig
 from clearhead.model.heads import AttentionHead
-from clearhead.steps import Trace
+from clearhead.model.protocol import TrainableModel
+from clearhead.model.transformer import require_transformer
+from clearhead.steps import Record, Trace
 from clearhead.worksheet.arrays import Array
 
 StackName = Literal["encoder", "decoder", "cross"]
@@ -50,12 +51,15 @@ class AttentionStack:
 
     Cross-attention has a row for each token of the decoder's input: row t reads token t - 1 and predicts token t.
     The heads of a pruned model have their numbers from before pruning; the weights of removed heads are zeros.
+    A recurrent model has one head, in its last layer. Its scores need not be products of a query and a key, so that it
+    has neither here; its values are the states of the encoder, and W_O is the part of W_c that reads their mixture.
     """
 
     name: StackName
+    layers: tuple[int, ...]  # the number of each layer that has such attention
     weights: Array  # (L, H, Q, K)
-    q: Array  # (L, H, Q, E)
-    k: Array  # (L, H, K, E)
+    q: Array | None  # (L, H, Q, E)
+    k: Array | None  # (L, H, K, E)
     v: Array  # (L, H, K, E)
     scores: Array  # (L, H, Q, K): q · k / √E, before the mask
     z: Array  # (L, H, Q, E): weights · v
@@ -99,7 +103,7 @@ class AttentionStack:
     def head(self, layer: int, head: int) -> AttentionHead:
         """Return a head by its layer and number."""
         stack, place = _PLACES[self.name]
-        return AttentionHead(f"{stack}.{layer}.{place}", head)
+        return AttentionHead(f"{stack}.{self.layers[layer]}.{place}", head)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,22 +124,29 @@ class TracedPass:
         return logits.index_fill(-1, torch.tensor(self.hidden, dtype=torch.long, device=logits.device), -math.inf)
 
 
-def trace_pass(model: Transformer, source: Sequence[int] | None, target: Sequence[int] | None) -> TracedPass:
+def complete_model(model: TrainableModel) -> TrainableModel:
+    """Return a model in which the heads that a pruned model has lost are zeros, which have no effect."""
+    return with_all_heads(require_transformer(model, "pruning")) if model.config.heads_kept else model
+
+
+def trace_pass(model: TrainableModel, source: Sequence[int] | None, target: Sequence[int] | None) -> TracedPass:
     """Trace a float64 model on one sentence and the tokens that it has to write.
 
-    The removed heads of a pruned model are traced as zeros, which have no effect, so that every layer has the same
-    number of heads.
+    The removed heads of a pruned model are traced as zeros, so that every layer has the same number of heads. Only a
+    Transformer must have attention.
     """
     rows = [None if ids is None else torch.tensor([list(ids)], device=model.device) for ids in (source, target)]
     with torch.no_grad():
-        logits, trace = with_all_heads(model).trace(Batch(rows[0], rows[1], is_padded=False))
+        logits, trace = complete_model(model).trace(Batch(rows[0], rows[1], is_padded=False))
     config = model.config
     stacks = {
         name: _stack(trace, name, removed_heads(config, name))
         for name in _PLACES
         if trace.find("softmax", _pattern(name))
     }
-    if not stacks:
+    if config.architecture == "recurrent" and model.has_cross_attention:
+        stacks["cross"] = _recurrent_stack(trace)
+    if not stacks and config.architecture == "transformer":
         raise ConfigError("this model has no layers with attention, so that there is nothing to explain.")
     return TracedPass(
         stacks,
@@ -167,28 +178,55 @@ def _stack(trace: Trace, name: StackName, removed: frozenset[tuple[int, int]]) -
     softmax = trace.find("softmax", where)
     score, mix, scale = (trace.find(step, where) for step in ("score", "mix", "scale"))
     place = where.removesuffix("head.*") + "output"
-    outputs = [record.inputs["w"] for record in trace.find("project", place)]
-    num_layers = len(outputs)
+    products = trace.find("project", place)
+    layers = tuple(int(record.where.split(".")[1]) for record in products)
 
     def stacked(values: Sequence[Tensor]) -> Array:
         """(L · H) × (1, rows, columns) → (L, H, rows, columns)"""
         array = to_array(torch.stack([value[0] for value in values]))
-        return array.reshape(num_layers, -1, *array.shape[1:])
+        return array.reshape(len(layers), -1, *array.shape[1:])
 
     weights = stacked([record.value for record in softmax])
     for head in removed:
         weights[head] = 0.0
     return AttentionStack(
         name,
+        layers,
         weights,
         stacked([record.inputs["q"] for record in score]),
         stacked([record.inputs["k"] for record in score]),
         stacked([record.inputs["v"] for record in mix]),
         stacked([record.value for record in scale]),
         stacked([record.value for record in mix]),
-        to_array(torch.stack(outputs)),
-        tuple(_projections(trace, record.where.removesuffix(".output")) for record in trace.find("project", place)),
+        to_array(torch.stack([record.inputs["w"] for record in products])),
+        tuple(_projections(trace, record.where.removesuffix(".output")) for record in products),
         removed,
+    )
+
+
+def _recurrent_stack(trace: Trace) -> AttentionStack:
+    """Return the attention of a recurrent decoder, which records one step after the other."""
+    softmax, mix, read = (
+        trace.find(step, "decoder.*.cross_attention.time.*") for step in ("softmax", "mix", "transform")
+    )
+    states = mix[0].inputs["v"]  # (1, S, D)
+    width = states.shape[-1]
+    read = [record for record in read if record.where.endswith(".state")]
+
+    def rows(values: Sequence[Tensor]) -> Array:
+        """Q × (1, 1, columns) → (1, 1, Q, columns)"""
+        return to_array(torch.cat(tuple(values), dim=1))[None]
+
+    return AttentionStack(
+        "cross",
+        (int(softmax[0].where.split(".")[1]),),
+        rows([record.value for record in softmax]),
+        None,
+        None,
+        to_array(states)[None],
+        rows([record.inputs["scores"] for record in softmax]),
+        rows([record.value for record in mix]),
+        to_array(read[0].inputs["w"][:, :width].T)[None],
     )
 
 
@@ -196,7 +234,10 @@ def _projections(trace: Trace, where: str) -> dict[str, TracedProjection]:
     """Return the projections of one attention layer."""
     projections = {}
     for name in ("query", "key", "value"):
-        (record,) = trace.find("project", f"{where}.{name}")
+        records = trace.find("project", f"{where}.{name}")
+        if not records:  # the keys and values of a convolutional model are not projected
+            continue
+        (record,) = records
         weights, bias = to_array(record.inputs["w"]), record.inputs.get("b")
         b = np.zeros(weights.shape[1]) if bias is None else to_array(bias)
         projections[name] = TracedProjection(to_array(record.inputs["x"][0]), weights, b)
@@ -204,14 +245,29 @@ def _projections(trace: Trace, where: str) -> dict[str, TracedProjection]:
 
 
 def _states(trace: Trace, stack: str, embedding: str, num_layers: int) -> Array:
-    """Return the input of the first layer and the output of every layer: the last value that each place records."""
+    """Return the input of the first layer and the output of every layer: the last value that each place records.
+
+    A recurrent layer records one token after the other.
+    """
     places = [embedding, *(f"{stack}.{layer}" for layer in range(num_layers))]
-    last: dict[str, Tensor] = {}
+    last: dict[str, dict[int, Tensor]] = {place: {} for place in places}
     for record in trace:
         for place in places:
             if record.where == place or record.where.startswith(f"{place}."):
-                last[place] = record.value
-    return np.stack([to_array(last[place][0]) for place in places])
+                last[place][_time(record)] = record.value
+    return np.stack([to_array(_joined(last[place])[0]) for place in places])
+
+
+def _time(record: Record) -> int:
+    """Return the token of a step of a recurrent layer; -1 for a step of all tokens."""
+    words = record.where.split(".")
+    return int(words[words.index("time") + 1]) if "time" in words else -1
+
+
+def _joined(values: dict[int, Tensor]) -> Tensor:
+    """Return the states (1, T, D) of all tokens, which are recorded together or one by one."""
+    times = sorted(set(values) - {-1})
+    return torch.cat([values[time] for time in times], dim=1) if times else values[-1]
 
 
 def to_array(tensor: Tensor) -> Array:

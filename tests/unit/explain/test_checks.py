@@ -40,29 +40,24 @@ def test_cheap_errors_are_reported_before_torch_is_imported(arguments: tuple[str
 
 
 @pytest.mark.parametrize(
-    ("what", "shape", "instead"),
+    ("what", "instead"),
     [
-        (
-            "an explanation",
-            "encoder-decoder",
-            " The option `explain` of `clearhead translate` writes the steps of its search, and `model.trace(batch)` in "
-            "Python records every step.",
-        ),
-        ("an explanation", "decoder", " `model.trace(batch)` in Python records every step."),
-        ("what-if", "encoder-decoder", " Swap words instead, which works with every model."),
-        ("pruning", "encoder-decoder", ""),
+        ("heads", " `clearhead explain` shows what it attends to in a sentence, if it has attention."),
+        ("what-if", " Swap words instead, which works with every model."),
+        ("pruning", ""),
     ],
 )
-def test_other_architectures_are_refused_with_what_works_instead(
-    what: str, shape: str, instead: str, tmp_path: Path
-) -> None:
+def test_other_architectures_are_refused_with_what_works_instead(what: str, instead: str, tmp_path: Path) -> None:
     sizes = {"source_vocabulary": 7, "d_model": 6, "encoder_blocks": 1, "decoder_blocks": 1, "max_length": 5}
-    model = build_model(read_config({**sizes, "architecture": "convolutional", "shape": shape}))
+    model = build_model(read_config({**sizes, "architecture": "convolutional"}))
     save_checkpoint(model, tmp_path / "model")
     with pytest.raises(ConfigError) as wrong:
         checked_config(tmp_path / "model", what)
     expected = f"{what} needs the heads and layers of a Transformer, but this model is convolutional.{instead}"
-    assert str(wrong.value).removesuffix(" (model)") == expected
+    assert str(wrong.value) == expected
+    assert checked_config(tmp_path / "model") == model.config
+    with pytest.raises(ConfigError, match="sums are those of the heads of a Transformer, but this model is convol"):
+        explained_heads(["all"], model.config)
 
 
 def test_patterns_name_the_heads_of_a_pruned_model_by_their_old_numbers() -> None:

@@ -77,7 +77,7 @@ def test_attention_norms_worked_by_hand() -> None:
     weights = np.array([[[[0.25, 0.75]], [[0.5, 0.5]]]])  # (1, 2, 1, 2)
     v = np.array([[[[4.0], [0.0]], [[0.0], [6.0]]]])  # (1, 2, 2, 1)
     nothing = np.zeros((1, 2, 1, 1))
-    stack = AttentionStack("cross", weights, nothing, nothing, v, weights, nothing, 2 * np.eye(2)[None])
+    stack = AttentionStack("cross", (0,), weights, nothing, nothing, v, weights, nothing, 2 * np.eye(2)[None])
     assert attention_norms(stack).tolist() == [[[pytest.approx(2 / 8), pytest.approx(6 / 8)]]]
 
 

@@ -74,8 +74,8 @@ def test_removed_heads_keep_their_numbers_and_are_marked(explained: Explanation)
     assert set(explained.kinds).isdisjoint(REMOVED)
     assert set(data["sums"]) == set(explained.kinds)
     text = explanation_text(explained)
-    assert "encoder self-attention, 1 heads (1 removed):" in text
-    assert "cross-attention, 1 heads (3 removed):" in text
+    assert "encoder self-attention, 1 head (1 removed):" in text
+    assert "cross-attention, 1 head (3 removed):" in text
 
 
 def test_means_over_heads_leave_removed_heads_out(explained: Explanation) -> None:

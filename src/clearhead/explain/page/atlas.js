@@ -40,11 +40,11 @@ function atlas() {
 
   const sheets = STACKS.map((stack) => {
     const lines = stack.layers.map((heads, layer) => {
-      const line = make("div", { class: "layer", role: "group", "aria-label": `${stack.title}, layer ${layer + 1}` }, make("span", { class: "layer-name" }, `Layer ${layer + 1}`), make("div", { class: "heads" }, heads.map((_, head) => thumbnail(stack, layer, head))));
+      const line = make("div", { class: "layer", role: "group", "aria-label": `${stack.title}, layer ${layerNumber(stack, layer)}` }, make("span", { class: "layer-name" }, `Layer ${layerNumber(stack, layer)}`), make("div", { class: "heads" }, heads.map((_, head) => thumbnail(stack, layer, head))));
       return line;
     });
     const numRemoved = stack.layers.flat().filter(isRemoved).length;
-    const sheet = make("div", { class: "sheet" }, make("h3", {}, stack.title, " ", make("small", {}, `${stack.layers.length} layers × ${stack.layers[0].length} heads${numRemoved ? `, ${numRemoved} removed` : ""}`)), lines);
+    const sheet = make("div", { class: "sheet" }, make("h3", {}, stack.title, " ", make("small", {}, `${counted(stack.layers.length, "layer")} × ${counted(stack.layers[0].length, "head")}${numRemoved ? `, ${numRemoved} removed` : ""}`)), lines);
     gridKeys(sheet);
     return sheet;
   });

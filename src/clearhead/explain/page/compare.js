@@ -8,7 +8,7 @@ function twoSentences(comparison) {
   });
   const last = comparison.layers.at(-1);
   const summary = `Before the first layer the vector of “${comparison.word}” in the embedding matrix is the same in both sentences (cosine ${write(comparison.static_cosine, 2)}). After layer ${last.layer} the two vectors have a cosine of ${write(last.cosine, 2)}.`;
-  const rows = comparison.layers.map((one) => make("tr", {}, make("th", { scope: "row" }, one.layer === 0 ? "Embedding + position" : `Layer ${one.layer}`), make("td", {}, write(one.cosine, 4)), make("td", {}, write(one.distance, 4))));
+  const rows = comparison.layers.map((one) => make("tr", {}, make("th", { scope: "row" }, one.layer === 0 ? (comparison.model?.positions === null ? "Embedding" : "Embedding + position") : `Layer ${one.layer}`), make("td", {}, write(one.cosine, 4)), make("td", {}, write(one.distance, 4))));
   const head = make("tr", {}, make("th", { scope: "col" }, "After"), make("th", { scope: "col" }, "Cosine"), make("th", { scope: "col" }, "Distance"));
   return [make("div", { class: "cards" }, sides), make("p", { class: "lead" }, summary), make("div", { class: "pair" }, driftPicture(comparison), make("div", { class: "box" }, make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, rows))))];
 }

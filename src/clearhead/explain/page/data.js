@@ -4,6 +4,8 @@ const DATA = JSON.parse(document.getElementById("explanation").textContent);
 const SOURCE = DATA.source ?? null;
 const TARGET = DATA.target ?? null;
 
+const IS_TRANSFORMER = (DATA.model?.architecture ?? "transformer") === "transformer"; // other models have fewer parts
+
 // A token as people read it: without the sign that starts a word; letters inside a word have a dot before them.
 function tokenText(side, at) {
   const piece = side.pieces[at];
@@ -33,7 +35,15 @@ const stackOf = (key) => STACKS.find((stack) => stack.key === key);
 const isRemoved = (head) => head.kind === "removed";
 const keptHeads = (stack, layer) => stack.layers[layer].filter((head) => !isRemoved(head));
 
-const headTitle = (stack, layer, head) => `${stack.title}, layer ${layer + 1}, ${head === "mean" ? `mean of ${keptHeads(stack, layer).length} heads` : `head ${head + 1}`}`;
+// The number of a layer in the model, from 1: only the last layer of a recurrent model has attention.
+const layerNumber = (stack, layer) => Number(stack.layers[layer][0].name.split(".")[1]) + 1;
+const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+function headTitle(stack, layer, head) {
+  const place = `${stack.title}, layer ${layerNumber(stack, layer)}`;
+  if (stack.layers[layer].length === 1) return place;
+  return `${place}, ${head === "mean" ? `mean of ${counted(keptHeads(stack, layer).length, "head")}` : `head ${head + 1}`}`;
+}
 
 // The weights of a head, or the mean of the heads of a layer; zeros if the layer has no heads.
 const means = new Map();
@@ -59,8 +69,11 @@ function strongest(row) {
   return { at, weight: row[at] };
 }
 
-const layerOptions = (stack) => stack.layers.map((_, n) => [n, `Layer ${n + 1}`]);
+const layerOptions = (stack) => stack.layers.map((_, n) => [n, `Layer ${layerNumber(stack, n)}`]);
 const headOptions = (stack, layer) => [["mean", "Mean of heads"], ...stack.layers[layer].map((head, n) => [n, `Head ${n + 1}`, head]).filter(([, , head]) => !isRemoved(head))];
+// The choices of a layer and of a head, where there are several.
+const layerChoice = (stack, layer, onChange) => (stack.layers.length > 1 ? choice("Layer", layerOptions(stack), layer, onChange) : "");
+const headChoice = (stack, layer, head, onChange) => (stack.layers[layer].length > 1 ? choice("Head", headOptions(stack, layer), head, onChange) : "");
 const headFrom = (value) => (value === "mean" ? "mean" : Number(value));
 // The layer that alignments are usually read from: the last but one of those that have heads.
 function usualLayer(stack) {

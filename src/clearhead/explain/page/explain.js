@@ -15,15 +15,17 @@ const later = [];
 // The sentence, the translation and what each word looked at; below it, why the selected word was chosen.
 function overview() {
   const stack = stackOf("cross") ?? stackOf("decoder") ?? stackOf("encoder");
-  const isCross = stack.key === "cross";
-  const state = { layer: usualLayer(stack), head: "mean", isShifted: false };
-  const above = stack.columns.map((text, at) => ({ text, label: `${isCross ? "source" : "word"} ${at + 1}: ${text}` }));
+  const isCross = stack?.key === "cross";
+  const state = { layer: stack ? usualLayer(stack) : 0, head: "mean", isShifted: false };
+  const columns = stack ? stack.columns : TARGET ? sourceLabels : [];
+  const above = columns.map((text, at) => ({ text, label: `${isCross ? "source" : "word"} ${at + 1}: ${text}` }));
   const below = (TARGET ? targetLabels : sourceLabels).map((text, at) => {
     const token = DATA.tokens?.[at];
     return { text, note: token ? percent(token.probability) : "", label: token ? `word ${at + 1}: ${text}, probability ${percent(token.probability)}` : `word ${at + 1}: ${text}` };
   });
   const why = make("div");
   const weights = () => {
+    if (!stack) return below.map(() => []); // no attention, no ribbons
     const rows = weightsOf(stack, state.layer, state.head);
     return state.isShifted ? shifted(rows) : rows;
   };
@@ -32,13 +34,14 @@ function overview() {
   const show = (change = {}) => {
     Object.assign(state, change);
     tools.replaceChildren(
-      choice("Layer", layerOptions(stack), state.layer, (value) => show({ layer: Number(value), head: "mean" })),
-      choice("Head", headOptions(stack, state.layer), state.head, (value) => show({ head: headFrom(value) })),
+      stack ? layerChoice(stack, state.layer, (value) => show({ layer: Number(value), head: "mean" })) : "",
+      stack ? headChoice(stack, state.layer, state.head, (value) => show({ head: headFrom(value) })) : "",
       ...picture.sliders,
       isCross ? switcher("Rows", [["predicts", "Row that predicts the word"], ["reads", "Row that reads it"]], state.isShifted ? "reads" : "predicts", (value) => show({ isShifted: value === "reads" })) : "");
     picture.paint();
   };
   show();
+  if (!stack) picture.element.classList.add("bare");
   if (DATA.classes) why.append(classesPanel());
   else if (TARGET) picture.select({ side: "target", at: mostUncertain() });
   return [picture.element, tools, why];
@@ -54,14 +57,21 @@ function mostUncertain() {
   return at;
 }
 
+// The title and the sentence of the first section; a model without attention has no ribbons.
+function overviewTexts() {
+  const isTranslation = Boolean(SOURCE && TARGET);
+  const link = isTranslation ? "Translation" : "Words";
+  if (!STACKS.length) return [[link, isTranslation ? "The translation" : "The words"], `${TARGET ? "The percentage is the probability of the word. " : ""}The model has no attention weights that could be drawn.${TARGET ? " Select a word." : ""}`];
+  if (isTranslation) return [[link, "The translation and what it looked at"], "Ribbons are attention weights: the wider, the more a word of the translation looked at a word of the source. The percentage is the probability of the word. Select a word."];
+  return [[link, "The words and what they looked at"], "Ribbons are attention weights: the wider, the more a word of the second line or column looked at a word of the first. Select a word."];
+}
+
 const SEARCHED = "Every hypothesis of the beam search, with what was dropped and why.";
 if (DATA.attention) {
-  const isTranslation = Boolean(stackOf("cross"));
-  section("words", isTranslation ? ["Translation", "The translation and what it looked at"] : ["Words", "The words and what they looked at"],
-    isTranslation ? "Ribbons are attention weights: the wider, the more a word of the translation looked at a word of the source. The percentage is the probability of the word. Select a word." : "Ribbons are attention weights: the wider, the more a word of the second line or column looked at a word of the first. Select a word.", overview);
-  section("machine", ["Machine", "The machine, step by step"], "Follow one token from left to right. Select a station to see the token's own numbers there.", machine);
-  section("atlas", ["Heads", "Atlas of heads"], "Every head as a thumbnail: rows look, columns are looked at, darker is more. Select one to open it; a cell opens the sum behind it.", atlas);
-  section("word", ["One word", "One word"], "What a word attends to and what attends to it, and how it reaches words several hops away.", oneWord);
+  section("words", ...overviewTexts(), overview);
+  if (IS_TRANSFORMER) section("machine", ["Machine", "The machine, step by step"], "Follow one token from left to right. Select a station to see the token's own numbers there.", machine);
+  if (STACKS.length) section("atlas", ["Heads", "Atlas of heads"], "Every head as a thumbnail: rows look, columns are looked at, darker is more. Select one to open it; a cell opens the sum behind it.", atlas);
+  if (STACKS.length) section("word", ["One word", "One word"], `What a word attends to and what attends to it${IS_TRANSFORMER ? ", and how it reaches words several hops away" : ""}.`, oneWord);
   if (DATA.search) section("search", ["Search", "The search"], SEARCHED, beamTree);
 }
 const comparison = DATA.clearhead_comparison ? DATA : DATA.comparison;

@@ -4,11 +4,11 @@ The script draws what is in the data. Its files form one element, whose hash is 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clearhead.worksheet.render.page import document, escape, minified, package_file, tag
-from clearhead.worksheet.render.roles import ATTENTION, FEED_FORWARD, KEY, QUERY, RESIDUAL, VALUE
+from clearhead.worksheet.render.roles import ATTENTION, FEED_FORWARD, KEY, QUERY, RESIDUAL, VALUE, Role
 
 _PACKAGE = "clearhead.explain.page"
 # In this order: a file may use at load time only what the files before it define.
@@ -40,8 +40,9 @@ def _body(data: Mapping[str, Any]) -> Iterator[str]:
     yield f'<p class="model">{escape(_model_line(data["model"], len(data.get("removed_heads", ()))))}</p>'
     for note in _notes(data):
         yield f'<p class="warning">{escape(note)}</p>'
-    roles = "".join(f'<li class="{role.name}">{tag(role)}</li>' for role in _ROLES)
-    yield f'<ul class="legend" aria-label="Colours and letters">{roles}</ul></header>'
+    yield from _missing(data)
+    roles = "".join(f'<li class="{role.name}">{tag(role)}</li>' for role in _roles(data))
+    yield f'<ul class="legend" aria-label="Colours and letters">{roles}</ul></header>' if roles else "</header>"
     yield '<nav aria-label="Sections"><ul></ul></nav>'
     yield f'<main><div id="fallback">{"".join(_without_script(data))}</div></main>'
     yield f'<script type="application/json" id="explanation">{_embedded(data)}</script>'
@@ -63,14 +64,45 @@ def _heading(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _model_line(model: Mapping[str, Any], num_removed: int) -> str:
+    encoder, decoder = model["encoder_layers"], model["decoder_layers"]
     layers = {
-        "encoder-decoder": f"{model['encoder_layers']} encoder and {model['decoder_layers']} decoder layers",
-        "decoder": f"{model['decoder_layers']} decoder layers",
-        "encoder": f"{model['encoder_layers']} encoder layers",
+        "encoder-decoder": f"{encoder} encoder and {decoder} decoder layers",
+        "decoder": f"{decoder} decoder layer{'' if decoder == 1 else 's'}",
+        "encoder": f"{encoder} encoder layer{'' if encoder == 1 else 's'}",
     }[model["shape"]]
     parameters = f"{model['parameters']:,} parameters"
+    if _architecture(model) != "transformer":
+        return f"{model['name']} · {_kind(model)} · {layers} · width {model['d_model']} · {parameters}"
     heads = f"{model['heads']} heads" + (f" ({num_removed} removed)" if num_removed else "")
     return f"{model['name']} · {layers} of {heads} · width {model['d_model']} · {parameters}"
+
+
+def _architecture(model: Mapping[str, Any]) -> str:
+    """Return the architecture; data of earlier versions are those of a Transformer."""
+    return str(model.get("architecture", "transformer"))
+
+
+def _kind(model: Mapping[str, Any]) -> str:
+    """Return what kind of model it is: `recurrent (LSTM, additive attention)`."""
+    if _architecture(model) == "convolutional":
+        return f"convolutional (kernel {model['kernel']})"
+    attention = f"{model['attention']} attention" if model["attention"] not in (None, "none") else "no attention"
+    return f"recurrent ({model['cell'].upper()}, {attention})"
+
+
+def _roles(data: Mapping[str, Any]) -> Sequence[Role]:
+    """Return the roles whose colours and letters the page uses."""
+    if _architecture(data["model"]) == "transformer":
+        return _ROLES
+    return [ATTENTION] if any((data.get("attention") or {}).values()) else []
+
+
+def _missing(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the parts that a model of this architecture does not have, with the reasons."""
+    if data.get("missing"):
+        yield f"<p>Not on this page, because the model is {escape(_architecture(data['model']))}:</p>"
+        items = (f"<li>{escape(part['part'])}: {escape(part['reason'])}.</li>" for part in data["missing"])
+        yield f'<ul class="missing">{"".join(items)}</ul>'
 
 
 def _notes(data: Mapping[str, Any]) -> Iterator[str]:
@@ -80,7 +112,7 @@ def _notes(data: Mapping[str, Any]) -> Iterator[str]:
     target = data.get("target") or {}
     if target.get("prefix"):
         yield f"The beginning “{target['prefix']}” was given, and the model continued it."
-    elif target.get("is_given"):
+    elif target.get("is_given") and data.get("source"):
         yield "This translation was given; the model did not choose it."
     translation = data.get("translation") or {}
     beam = translation.get("settings", {}).get("beam", 1)

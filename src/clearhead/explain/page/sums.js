@@ -27,6 +27,7 @@ function cellWorking({ stack, layer, head, label }, i, j) {
 }
 
 function headsWithSums(name) {
+  if (!IS_TRANSFORMER) return "The products behind the scores of this model are not in this file.";
   const names = Object.keys(DATA.sums ?? {});
   const others = names.length ? `, but only for ${names.slice(0, 4).join(", ")}${names.length > 4 ? ` and ${names.length - 4} other heads` : ""}` : "";
   return ["The products behind the scores of this head are not in this file", others, ". To write them, repeat the command with ", make("code", {}, `--sums ${name}`), "."];

@@ -9,7 +9,8 @@ function whyPanel(at) {
   const heading = make("h3", {}, "Why ", make("q", { dir: "auto" }, text), "?");
   const facts = make("p", { class: "lead" }, `Probability ${percent(token.probability)} (log P ${write(token.log_prob, 4)}), `,
     token.rank === 0 ? "the most probable token here. " : `rank ${token.rank + 1} here. `, decidedText(token), " ", disputeText(token));
-  const parts = [alternativesCard(token, at), lensCard(token)];
+  const parts = [alternativesCard(token, at)];
+  if (token.lens?.length) parts.push(lensCard(token));
   if (token.contributions) parts.push(contributionsCard(token.contributions, token, wordsBefore(at)));
   panel.append(heading, facts, make("div", { class: "cards" }, parts));
   return panel;
@@ -20,6 +21,7 @@ const wordsOfContributions = () => (SOURCE ?? TARGET).words;
 const wordsBefore = (at) => (SOURCE ? SOURCE.words : TARGET.words.slice(0, TARGET.word_of[at] ?? undefined));
 
 function decidedText(token) {
+  if (!token.lens?.length) return "";
   if (token.decided_at === null || token.decided_at === undefined) return "It never becomes the most probable token for good in the layers.";
   return token.decided_at === 0 ? "It is ahead from the embedding on." : `It is ahead from layer ${token.decided_at} on.`;
 }
@@ -84,7 +86,7 @@ function contributionsCard(contributions, token, words) {
 
 function methodNotes(names) {
   const items = names.map((name) => [make("dt", {}, METHOD_NAMES[name]), make("dd", {}, DATA.methods?.[name] ?? "")]);
-  return make("details", {}, make("summary", {}, "What the three methods measure"), make("dl", {}, items));
+  return make("details", {}, make("summary", {}, "What the methods measure"), make("dl", {}, items));
 }
 
 // The translation of the text without each word.

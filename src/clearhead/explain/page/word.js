@@ -20,10 +20,10 @@ function oneWord() {
     const save = make("button", { type: "button", class: "plain-button", onclick: () => download("word.svg", "image/svg+xml", svgFile(picture.querySelector("svg"))) }, "Save as SVG");
     const options = words().map((text, n) => [n, stack.key === "cross" ? `${n < targetLabels.length ? "target" : "source"}: ${text}` : `${n + 1}. ${text}`]);
     tools.replaceChildren(
-      choice("Attention", STACKS.map((one) => [one.key, one.title]), stack.key, (key) => show({ stack: stackOf(key) })),
+      STACKS.length > 1 ? choice("Attention", STACKS.map((one) => [one.key, one.title]), stack.key, (key) => show({ stack: stackOf(key) })) : "",
       choice("Word", options, word, (value) => show({ word: Number(value) })),
-      choice("Layer", layerOptions(stack), layer, (value) => show({ layer: Number(value) })),
-      choice("Head", headOptions(stack, layer), head, (value) => show({ head: headFrom(value) })), save);
+      layerChoice(stack, layer, (value) => show({ layer: Number(value) })),
+      headChoice(stack, layer, head, (value) => show({ head: headFrom(value) })), save);
     picture.replaceChildren(wordPicture(state, picture.clientWidth < NARROW));
     hops.replaceChildren(...severalHops(state));
   }

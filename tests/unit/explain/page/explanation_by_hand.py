@@ -122,6 +122,25 @@ def long_translation(length: int = 97) -> dict[str, Any]:
     return data  # fmt: skip
 
 
+def recurrent(attention: str = "additive") -> dict[str, Any]:
+    """Return the explanation of a recurrent model, which has at most one head, in its last layer."""
+    data = translation()
+    unused = ("heads", "d_ff", "head_width", "norm_place", "positions", "activation")
+    own = {"architecture": "recurrent", "cell": "lstm", "attention": attention, "kernel": None}
+    data["model"] |= dict.fromkeys(unused) | own
+    head = data["attention"]["cross"][2][0]
+    data["attention"] = {"encoder": None, "decoder": None, "cross": None if attention == "none" else [[head]]}
+    data["rollout"] = {name: None for name in data["rollout"] if "formula" not in name} | {"formula": FORMULA}
+    for token in data["tokens"]:
+        token |= {"lens": [], "decided_at": None}
+        if attention == "none":
+            for part in ("contributions", "top"):
+                del token[part]["attention_norm"]
+            token["agreement"] = {pair: value for pair, value in token["agreement"].items() if "norm" not in pair}
+    data["missing"] = [{"part": "logit lens", "reason": "it reads the residual stream <of> a Transformer"}]
+    return data | {"sums": {}}
+
+
 def comparison() -> dict[str, Any]:
     """Return two sentences with one word, whose vectors drift apart."""
     sides = [

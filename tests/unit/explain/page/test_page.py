@@ -19,7 +19,7 @@ def embedded(page: str) -> Any:
     return json.loads(text)
 
 
-@pytest.mark.parametrize("name", ["translation", "text", "classes", "comparison"])
+@pytest.mark.parametrize("name", ["translation", "text", "classes", "recurrent", "comparison"])
 def test_the_page_has_all_its_data_and_needs_nothing_else(name: str) -> None:
     data = getattr(by_hand, name)()
     page = explanation_page(data)
@@ -64,6 +64,22 @@ def test_the_header_says_what_was_translated_by_which_model() -> None:
     )
     assert "2 decoder layers of 3 heads" in explanation_page(by_hand.text())
     assert "<h1>“bank” in two sentences</h1>" in explanation_page(by_hand.comparison())
+
+
+def test_the_header_says_what_a_recurrent_model_does_not_have() -> None:
+    page = explanation_page(by_hand.recurrent())
+    assert "recurrent (LSTM, additive attention) · 3 encoder and 3 decoder layers · width 35 · 123,457" in page
+    assert "<p>Not on this page, because the model is recurrent:</p>" in page
+    assert "<li>logit lens: it reads the residual stream &lt;of&gt; a Transformer.</li>" in page
+    assert page.count('<li class="attention">') == 1
+    assert '<li class="query">' not in page
+    bare = explanation_page(by_hand.recurrent("none"))
+    assert "recurrent (LSTM, no attention)" in bare
+    assert 'class="legend"' not in bare
+    convolutional = by_hand.recurrent()
+    convolutional["model"] |= {"architecture": "convolutional", "kernel": 5}
+    assert "convolutional (kernel 5) · 3 encoder" in explanation_page(convolutional)
+    assert "Not on this page" not in explanation_page(by_hand.translation())
 
 
 def test_the_header_warns_of_a_window_a_given_translation_and_another_choice_in_float64() -> None:
