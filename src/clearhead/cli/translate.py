@@ -182,11 +182,13 @@ def _alignment_rule(
     """Return the head and position given by options, otherwise those chosen for this model, otherwise the default."""
     if not shown.reads_attention:
         return None
-    from clearhead.decoding.alignment import AlignmentRule
+    from clearhead.decoding.alignment import AlignmentRule, cross_attention_heads
     from clearhead.decoding.annotation import read_head
     from clearhead.decoding.head_choice import read_choice
 
     config = translator.attention_config
+    if not (shown.align or shown.draw or shown.head or any(cross_attention_heads(config))):
+        return None  # a search can be explained without attention
     if shown.head is not None:
         rule = AlignmentRule.usual(config, read_head(shown.head))
         return rule if shown.shift is None else replace(rule, is_shifted=shown.shift)

@@ -42,14 +42,20 @@ def read_head(text: str) -> Head:
 
 
 class Annotator:
-    """Adds alignments and alternatives to translations, using the model that translated them."""
+    """Adds alignments and alternatives to translations, using the model that translated them.
+
+    A model without attention has alternatives only.
+    """
 
     def __init__(self, translator: Translator, search: SearchSettings, rule: AlignmentRule | None = None) -> None:
         self.translator, self.search = translator, search
         self.vocabularies = translator.vocabularies
         config = translator.attention_config
-        head = existing_head(config, None if rule is None else rule.head)
-        self.rule = AlignmentRule.usual(config, head) if rule is None else AlignmentRule(head, rule.is_shifted)
+        if rule is not None:
+            rule = AlignmentRule(existing_head(config, rule.head), rule.is_shifted)
+        elif any(cross_attention_heads(config)):
+            rule = AlignmentRule.usual(config)
+        self.rule = rule
 
     def aligned(self, translation: Translation) -> Translation:
         """Return the translation with its word alignment."""
@@ -66,18 +72,19 @@ class Annotator:
 
     def _links(self, part: TranslatedPart, tokens: tuple[int, ...]) -> Links:
         engine = self.translator.engine
+        rule = self.rule or AlignmentRule.usual(self.translator.attention_config)  # raises an error without attention
         if isinstance(engine, NumpyEngine):
             eos = engine.info.eos
             target = without_eos(tokens, eos)
             if not target or not part.ids:
                 return ()
             attention = CrossAttention(engine.cross_attention([*part.ids, eos], target))
-            return links_by_rule(attention, self.rule, has_eos=True)
+            return links_by_rule(attention, rule, has_eos=True)
         import torch
 
         model = self.translator.model
         with torch.inference_mode():
-            return align(model, source_ids(model, part), tokens, self.rule)
+            return align(model, source_ids(model, part), tokens, rule)
 
     def with_alternatives(self, translation: Translation, word: int, number: int) -> Translation:
         """Return the translation with `number` alternatives at word `word`, counted from 1."""
@@ -136,9 +143,11 @@ def _described(counts: list[int], *, is_pruned: bool) -> str:
             f"the decoder has {len(counts)} layers with {counts[0]} heads each. Counted from 0, the heads are 0.0 to "
             f"{Head(len(counts) - 1, counts[0] - 1).value}."
         )
+    if not is_pruned:
+        last = Head(len(counts) - 1, 0)
+        return f"only the last layer attends to the source, with one head. Counted from 0, it is {last.value}."
     listed = ", ".join(f"{layer}.0-{count - 1}" for layer, count in enumerate(counts) if count)
-    why = "heads were removed from this model" if is_pruned else "only the last layer attends to the source"
-    return f"{why}. Counted from 0, its heads are {listed}."
+    return f"heads were removed from this model. Counted from 0, its heads are {listed}."
 
 
 def source_ids(model: "SequenceModel", part: TranslatedPart) -> "torch.Tensor":

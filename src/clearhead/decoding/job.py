@@ -123,7 +123,7 @@ class TranslationJob:
             "form": self.source.form,
             "column": self.source.column,
             "output": asdict(self.output),
-            "alignment": None if annotator is None else asdict(annotator.rule),
+            "alignment": None if annotator is None or annotator.rule is None else asdict(annotator.rule),
         }
 
     def run(self, output: Path | None = None, *, window: int = WINDOW, resume: bool = False) -> None:

@@ -29,7 +29,9 @@ class SearchExplainer:
     def __init__(self, translator: Translator, search: SearchSettings, head: Head | None = None) -> None:
         self.translator, self.search = translator, search
         self.model, self.vocabularies = translator.model, translator.vocabularies
-        self.head = existing_head(self.model.config, head)
+        # the search of a model without attention can be shown too, but no head of it
+        is_bare = head is None and not self.model.has_cross_attention
+        self.head: Head | Literal["none"] = "none" if is_bare else existing_head(self.model.config, head)
 
     def explained(self, translation: Translation, *, all_heads: bool = False) -> Translation:
         """Search for the translation again, and return it with every step of the search."""
@@ -38,12 +40,17 @@ class SearchExplainer:
                 "an explanation shows a search, but a temperature samples at random. Remove one of them.",
                 options=("explain", "temperature"),
             )
+        if all_heads and not self.model.has_cross_attention:
+            raise ConfigError(
+                "this model has no attention to the source, so that there are no heads to show. Leave them out.",
+                options=("all_heads",),
+            )
         return replace(translation, parts=tuple(self._explained(part, all_heads) for part in translation.parts))
 
     def _explained(self, part: TranslatedPart, all_heads: bool) -> TranslatedPart:
         if not part.hypotheses:
             return part
-        head: Head | Literal["all"] = "all" if all_heads else self.head
+        head: Head | Literal["all", "none"] = "all" if all_heads else self.head
         source, limit = source_ids(self.model, part), target_limit(self.translator, part, self.search)
         with torch.inference_mode():
             explanation = explain_search(self.model, source, limit, self.search, part.constraints, head)

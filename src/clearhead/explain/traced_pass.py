@@ -206,12 +206,12 @@ def _stack(trace: Trace, name: StackName, removed: frozenset[tuple[int, int]]) -
 
 def _recurrent_stack(trace: Trace) -> AttentionStack:
     """Return the attention of a recurrent decoder, which records one step after the other."""
-    softmax, mix, read = (
+    softmax, mix, products = (
         trace.find(step, "decoder.*.cross_attention.time.*") for step in ("softmax", "mix", "transform")
     )
     states = mix[0].inputs["v"]  # (1, S, D)
     width = states.shape[-1]
-    read = [record for record in read if record.where.endswith(".state")]
+    products = [record for record in products if record.where.endswith(".state")]
 
     def rows(values: Sequence[Tensor]) -> Array:
         """Q × (1, 1, columns) → (1, 1, Q, columns)"""
@@ -226,7 +226,7 @@ def _recurrent_stack(trace: Trace) -> AttentionStack:
         to_array(states)[None],
         rows([record.inputs["scores"] for record in softmax]),
         rows([record.value for record in mix]),
-        to_array(read[0].inputs["w"][:, :width].T)[None],
+        to_array(products[0].inputs["w"][:, :width].T)[None],
     )
 
 

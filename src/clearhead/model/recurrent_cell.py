@@ -76,7 +76,7 @@ def run_cell(cell: Cell, x: Tensor, state: CellState | None = None) -> tuple[Ten
 class TracedCell:
     """A cell whose steps are recorded one by one. Its weights are given once, where it is built.
 
-    `state` is the symbol of its states, which is `h` unless two directions have to be told apart.
+    `state` is the symbol of its states, `h` unless a layer has two directions.
     """
 
     def __init__(self, cell: Cell, trace: Tracer, state: str = "h") -> None:

@@ -107,5 +107,5 @@ def test_a_recurrent_model_is_aligned_by_its_only_attention_where_a_token_is_pre
 
 
 def test_without_attention_there_is_no_alignment() -> None:
-    with pytest.raises(ConfigError, match="this model has no cross-attention heads to read an alignment from"):
+    with pytest.raises(ConfigError, match="this model has no attention to the source, so that there is no alignment"):
         AlignmentRule.usual(recurrent("none").config)
