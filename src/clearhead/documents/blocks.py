@@ -1,7 +1,6 @@
 """A document as raw text with blocks to translate in it; what is not translated stays character for character."""
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Union
@@ -107,22 +106,9 @@ class BlockBuilder:
         text = "".join(self._plain)
         markups = [Markup(start, self._ends[index], parent) for index, (start, parent) in enumerate(self._starts)]
         tags = [Tag(opening, self._closings[index]) for index, opening in enumerate(self._openings)]
-        ranges = protected_ranges(text, self._protected, self._patterns)
-        cuts = sorted({place for markup in markups for place in (markup.start, markup.end)})
-        uncut = tuple(span for wide in ranges for span in self._uncut(text, wide, cuts))
-        return Block(InlineText(text, tuple(markups), uncut), self._raws, tuple(tags), self._escape)
-
-    def _uncut(self, text: str, span: tuple[int, int], cuts: Sequence[int]) -> list[tuple[int, int]]:
-        """Return a protected range, or what is protected between the tags inside it: one<b>me@example.org</b>."""
-        inner = cuts[bisect_right(cuts, span[0]) : bisect_left(cuts, span[1])]
-        if not inner:
-            return [span]
-        edges = zip([span[0], *inner], [*inner, span[1]], strict=True)
-        return [
-            (start + first, start + last)
-            for start, end in edges
-            for first, last in protected_ranges(text[start:end], (), self._patterns)
-        ]
+        cuts = {place for markup in markups for place in (markup.start, markup.end)}
+        ranges = protected_ranges(text, self._protected, self._patterns, cuts)
+        return Block(InlineText(text, tuple(markups), ranges), self._raws, tuple(tags), self._escape)
 
 
 def blocks_in(parts: Iterable[Part]) -> list[Block]:

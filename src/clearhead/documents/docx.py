@@ -21,6 +21,8 @@ def translate_docx(content: bytes, translator: InlineTranslator) -> bytes:
     """Translate a Word document; the parts without text keep their bytes."""
     package = read_package(content)
     trees = {name: _parse(part) for name, part in package.contents.items() if _TRANSLATED.fullmatch(name)}
+    if trees["word/document.xml"].tag != tag_of("document"):
+        raise DocumentFault("it is a Strict Open XML document. Save it as an ordinary Word document (.docx).")
     segments: dict[str, list[DocxSegment]] = {}
     for name, tree in trees.items():
         paragraphs = list(tree.iter(tag_of("p")))

@@ -1,5 +1,6 @@
 """The elements of WordprocessingML that translating needs to know: names, runs, their properties, fields."""
 
+import re
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
@@ -10,6 +11,7 @@ _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 CONTAINERS = ("hyperlink", "ins", "smartTag", "customXml", "moveTo")  # they have runs in them
 _BREAKS = ("tab", "br", "cr", "ptab")  # inside a run; a sentence ends there
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _UNSEEN = ("lang", "noProof")  # properties that differ between runs without being seen
 
 
@@ -48,9 +50,9 @@ def new_run(content: Any, properties: Any) -> Any:
 
 
 def new_text(text: str) -> Any:
-    """Return a text whose white space counts."""
+    """Return a text whose white space counts, without characters that XML forbids."""
     element = etree.Element(tag_of("t"), {_SPACE: "preserve"})
-    element.text = text
+    element.text = _FORBIDDEN.sub("", text)
     return element
 
 

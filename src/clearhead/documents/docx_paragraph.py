@@ -198,10 +198,7 @@ class _SegmentReader:
         text = "".join(self._texts)
         markups = tuple(Markup(start, self._ends[index], parent) for index, (start, parent) in enumerate(self._starts))
         cuts = {place for markup in markups for place in (markup.start, markup.end)}
-        ranges = [
-            span for span in protected_ranges(text) if not any(place in cuts for place in range(span[0] + 1, span[1]))
-        ]
-        return InlineText(text, markups, tuple(ranges))
+        return InlineText(text, markups, protected_ranges(text, cuts=cuts))
 
     def _add_text(self, content: _Content) -> None:
         key = described(content.properties)

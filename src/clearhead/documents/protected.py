@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 _PATTERNS = (
     r"(?:https?|ftp)://[^\s<>\"]*[^\s<>\".,;:!?)\]}'»”]",
@@ -18,12 +19,24 @@ FORMULA = re.compile(r"\$(?=[^$\n]{0,400}[\\^_=])[^\s$](?:[^$\n]{0,400}[^\s$])?\
 
 
 def protected_ranges(
-    text: str, others: Iterable[tuple[int, int]] = (), patterns: Iterable[re.Pattern[str]] = ()
+    text: str,
+    others: Iterable[tuple[int, int]] = (),
+    patterns: Iterable[re.Pattern[str]] = (),
+    cuts: Iterable[int] = (),
 ) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of a text to copy unchanged: `others`, and the matches that do not overlap earlier ones."""
+    """Return the ranges of a text to copy unchanged: `others`, and the matches that do not overlap earlier ones.
+
+    `cuts` are the places of tags: what they cut is not a match, but what is between them can be.
+    """
+    edges = sorted({0, *cuts, len(text)})
     ranges = sorted(others)
     for pattern in (_PROTECTED, *patterns):
-        ranges = _merged(ranges, [match.span() for match in pattern.finditer(text)])
+        matches = [
+            (start + match.start(), start + match.end())
+            for start, end in pairwise(edges)
+            for match in pattern.finditer(text[start:end])
+        ]
+        ranges = _merged(ranges, matches)
     return tuple(ranges)
 
 

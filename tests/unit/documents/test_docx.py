@@ -168,8 +168,10 @@ DEEP = BODY.replace(b"<w:p>", b"<w:ins>" * 300).replace(b"</w:p>", b"</w:ins>" *
 DAMAGED = "a.docx: it is damaged, or not a Word document: its ZIP file cannot be read. Save it again with Word or LibreOffice."
 
 
-def test_a_minimal_document_is_translated() -> None:
+def test_a_minimal_document_is_translated_and_characters_that_xml_forbids_are_dropped() -> None:
     assert texts(translate_document(packed({XML: BODY}), "a.docx", uppercase)) == "ONE"
+    table = by_table({"one": ("u\0n\ud800o\x1b", "")})
+    assert texts(translate_document(packed({XML: BODY}), "a.docx", table)) == "uno"
 
 
 @pytest.mark.parametrize(
@@ -182,6 +184,7 @@ def test_a_minimal_document_is_translated() -> None:
         (packed({XML: ENTITIES}), "a.docx: a part of it has a document type declaration, which Word never writes. Save it again"),
         (packed({XML: ENTITIES.decode().encode("utf-16")}), "a.docx: a part of it has a document type declaration"),
         (packed({XML: ENTITIES.replace(b"<!DOC", b"<!--" + b"x" * 5000 + b"--><!DOC")}), "a.docx: a part of it has a document type"),
+        (packed({XML: BODY.replace(b"schemas.openxmlformats.org", b"purl.oclc.org")}), "a.docx: it is a Strict Open XML document."),
         (packed({XML: DEEP}), "a.docx: a part of it is not valid XML. Save it again with Word or LibreOffice."),
         (packed({XML: BODY[:-5]}), "a.docx: a part of it is not valid XML. Save it again with Word or LibreOffice."),
         (packed({XML: BODY, "../../evil": b"x"}), "a.docx: a part of it has a name outside the document. Save it again"),
