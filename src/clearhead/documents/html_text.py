@@ -25,6 +25,7 @@ _UNTOUCHED = frozenset({"pre", "code", "kbd", "samp", "var", "tt", "math"})  # a
 _EMBEDDED = frozenset(
     {"script", "style", "svg", "template", "iframe", "object", "video", "audio", "canvas", "textarea", "xmp", "noembed"}
 )
+_MAX_NOTE = 9  # tokens of a footnote's number: <sup><a href="#n1">[1]</a></sup>
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 _CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*[\"']?([\w-]{1,40})", re.IGNORECASE)
 
@@ -77,18 +78,29 @@ class _HtmlReader:
         index = 0
         while index < len(self.tokens):
             token = self.tokens[index]
-            if token.kind == "start" and self._is_untouched(token):
+            if token.kind == "start" and self._is_untouched(index):
                 untouched[index] = self.ends.after.get(index, index + 1)
                 index = untouched[index]
             else:
                 index += 1
         return untouched
 
-    def _is_untouched(self, token: HtmlToken) -> bool:
+    def _is_untouched(self, index: int) -> bool:
+        token = self.tokens[index]
         if token.name in _UNTOUCHED or token.name in _EMBEDDED:
+            return True
+        if self._is_note(index):
             return True
         values = {attribute.name: self.text[attribute.start : attribute.end] for attribute in self._attributes(token)}
         return values.get("translate", "").lower() == "no" or "notranslate" in values.get("class", "").split()
+
+    def _is_note(self, index: int) -> bool:
+        """Return whether an element is the number of a footnote, which is not a word of the sentence."""
+        end = self.ends.end_tag.get(index)
+        if self.tokens[index].name != "sup" or end is None or end - index > _MAX_NOTE:
+            return False
+        texts = [self.text[token.start : token.end] for token in self.tokens[index + 1 : end] if token.kind == "text"]
+        return not any(map(str.isalpha, "".join(texts)))
 
     def _attributes(self, token: HtmlToken) -> list[HtmlAttribute]:
         return attributes(self.text, token)
@@ -124,7 +136,7 @@ class _HtmlReader:
             self._flush(token.start)
             self.read.append(raw)
             self.first = end
-        elif token.name in _EMBEDDED:
+        elif token.name in _EMBEDDED or token.name == "sup":
             opening = self._tag_parts(token) if token.name == "textarea" else [self.text[token.start : token.end]]
             self.builder.add_point(*opening, self.text[token.end : end])
         else:

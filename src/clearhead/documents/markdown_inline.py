@@ -100,7 +100,7 @@ class _ContentReader:
 
     def _new_builder(self) -> BlockBuilder:
         special = _SPECIAL_IN_TABLE if self.is_cell else _SPECIAL
-        return BlockBuilder(lambda text: special.sub(r"\\\g<0>", text), (_FOOTNOTE, FORMULA))
+        return BlockBuilder(lambda text: special.sub(r"\\\g<0>", text), (FORMULA,))
 
     def parts(self, tokens: list[Token]) -> list[Part]:
         """Return the parts of the whole content."""
@@ -111,14 +111,14 @@ class _ContentReader:
             if token.type in ("code_inline", "text_special", "hardbreak", "image", "html_inline") or token.nesting:
                 index = self._add(tokens, index, pairs)
             index += 1
-        self.builder.add_text(self.content[self.place :])
+        self._add_text(len(self.content))
         return [*self.read, self.builder.build()]
 
     def _add(self, tokens: list[Token], index: int, pairs: dict[int, int]) -> int:
         """Add one token of markup; return the index of the last token that it consists of."""
         token = tokens[index]
         start, end = _span(token)
-        self.builder.add_text(self.content[self.place : start])
+        self._add_text(start)
         raw, self.place = self.content[start:end], end
         if token.type == "text_special":
             self.builder.add_text(token.content, raw if raw != token.content else None)
@@ -141,6 +141,15 @@ class _ContentReader:
             self.open.pop()
             self.builder.close_tag(raw)
         return index
+
+    def _add_text(self, end: int) -> None:
+        """Add the text up to a place; the marks of footnotes in it are not words of a sentence."""
+        for match in _FOOTNOTE.finditer(self.content, self.place, end):
+            self.builder.add_text(self.content[self.place : match.start()])
+            self.builder.add_point(match[0])
+            self.place = match.end()
+        self.builder.add_text(self.content[self.place : end])
+        self.place = end
 
     def _break(self, raw: str) -> None:
         """End a block at a hard line break, unless it is inside a tag."""

@@ -71,15 +71,16 @@ class _Placer:
             index: self._marked(ranges[index], bounds) for index in indices if ranges[index][0] < ranges[index][1]
         }
         counts = Counter(number for numbers in marked.values() for number in numbers)
+        intervals: dict[int, tuple[int, int]] = {}
         claims: set[int] = set()
-        placed: dict[int, _Placed] = {}
         for index in sorted(marked, key=lambda index: -len(marked[index])):
-            interval = bounds if ranges[index] == own and not claims else self._interval(marked[index], counts, claims)
-            if interval is None:
-                interval = self._nearest(index, bounds, own, claims)
+            interval = bounds if ranges[index] == own and not claims else None
+            interval = interval or self._interval(marked[index], counts, claims)
+            interval = interval or self._nearest(index, bounds, own, claims) or self._shared(index, intervals)
             if interval is not None:
                 claims |= set(range(*interval))
-                placed[index] = self._around(index, interval, ranges[index])
+                intervals[index] = interval
+        placed = {index: self._around(index, interval, ranges[index]) for index, interval in intervals.items()}
         edges = sorted((entry.first, entry.last) for entry in placed.values())
         for index in indices:
             if index not in placed:
@@ -129,6 +130,21 @@ class _Placer:
                 if is_inside and number not in claims and self.target.tokens[number].is_core:
                     return number, number + 1
         return None
+
+    def _shared(self, index: int, intervals: dict[int, tuple[int, int]]) -> tuple[int, int] | None:
+        """Take a word from the longest interval of another markup, if every word belongs to one."""
+        other = max(intervals, key=lambda other: intervals[other][1] - intervals[other][0], default=None)
+        if other is None:
+            return None
+        first, last = intervals[other]
+        words = [number for number in range(first, last) if self.target.tokens[number].is_core]
+        if len(words) < 2:
+            return None
+        if index < other:
+            intervals[other] = (words[1], last)
+            return first, words[0] + 1
+        intervals[other] = (first, words[-2] + 1)
+        return words[-1], last
 
     def _around(self, index: int, interval: tuple[int, int], tokens: tuple[int, int]) -> _Placed:
         """Place a markup around target tokens; white space at its inner edges stays inside."""

@@ -22,8 +22,10 @@ def runs_of(source: SourceTokens, sentence: tuple[int, int], attempt: int) -> li
         return [Run(first, last)]
     if not protected:
         return [_sent(source, first, last, {})]
-    if attempt < len(_STAND_INS) and len(protected) <= _MAX_STAND_INS:
-        return [_sent(source, first, last, _names(source, sentence, protected, _STAND_INS[attempt]))]
+    groups = _groups(source, protected)
+    if attempt < len(_STAND_INS) and len(groups) <= _MAX_STAND_INS:
+        names = _names(source, sentence, list(groups), _STAND_INS[attempt])
+        return [_sent(source, first, last, names, groups)]
     runs = []
     for start, end in zip([first, *(index + 1 for index in protected)], [*protected, last], strict=True):
         if start < end:
@@ -41,6 +43,21 @@ def has_letters(source: SourceTokens, first: int, last: int) -> bool:
     )
 
 
+def _groups(source: SourceTokens, protected: Sequence[int]) -> dict[int, int]:
+    """Return the first and the last token, exclusive, of protected tokens with only signs between them."""
+    groups: dict[int, int] = {}
+    first = -1
+    for index in protected:
+        between = range(groups.get(first, index), index + 1)
+        is_joined = first >= 0 and all(
+            source.gap(number)[0] == source.gap(number)[1] and (number == index or not source.tokens[number].is_core)
+            for number in between
+        )
+        first = first if is_joined else index
+        groups[first] = index + 1
+    return groups
+
+
 def _names(source: SourceTokens, sentence: tuple[int, int], protected: Sequence[int], sign: str) -> dict[int, str]:
     """Return a word that the sentence does not contain for each protected token."""
     text = "".join(source.string(index) for index in range(*sentence) if not source.tokens[index].is_protected)
@@ -54,10 +71,13 @@ def _names(source: SourceTokens, sentence: tuple[int, int], protected: Sequence[
     return names
 
 
-def _sent(source: SourceTokens, first: int, last: int, stand_ins: dict[int, str]) -> Run:
+def _sent(
+    source: SourceTokens, first: int, last: int, stand_ins: dict[int, str], groups: dict[int, int] | None = None
+) -> Run:
     words: list[list[int]] = []
     texts: list[str] = []
-    for index in range(first, last):
+    index = first
+    while index < last:
         start, end = source.gap(index)
         text = stand_ins.get(index) or source.string(index)
         if index == first or start < end:
@@ -66,4 +86,5 @@ def _sent(source: SourceTokens, first: int, last: int, stand_ins: dict[int, str]
         else:
             words[-1].append(index)
             texts[-1] += text
-    return Run(first, last, " ".join(texts), tuple(map(tuple, words)), stand_ins)
+        index = (groups or {}).get(index, index + 1)
+    return Run(first, last, " ".join(texts), tuple(map(tuple, words)), stand_ins, groups or {})

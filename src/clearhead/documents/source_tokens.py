@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from clearhead.documents.inline import InlineText
 from clearhead.text.sentences import split_sentences
 
+_SEPARATOR = re.compile(r"(?<=\s)([|•·›»]\s+)(?=\S)")  # between the links of a menu
 _WORD, _SPACE = re.compile(r"\S+"), re.compile(r"\s")
 
 
@@ -58,7 +59,7 @@ def split_punctuation(word: str) -> tuple[str, str, str]:
 def tokenise(inline: InlineText, language: str) -> SourceTokens:
     """Return the tokens of a text; a token is never in two sentences, nor both inside and outside a markup."""
     masked = _masked(inline)
-    starts = _sentence_starts(masked, language)
+    starts = sorted({*_sentence_starts(masked, language), *_separated_starts(masked)})
     cuts = {place for markup in inline.markups for place in (markup.start, markup.end)}
     cuts |= set(starts) | {place for span in inline.protected for place in span}
     ordered, protected = sorted(cuts), dict(inline.protected)
@@ -103,3 +104,8 @@ def _sentence_starts(masked: str, language: str) -> list[int]:
         starts.append(place)
         place += len(part.text) + len(part.space)
     return starts[1:]
+
+
+def _separated_starts(masked: str) -> list[int]:
+    """Return where the signs between separate texts start, and the texts after them."""
+    return [place for match in _SEPARATOR.finditer(masked) for place in match.span()]

@@ -30,7 +30,8 @@ class TargetToken:
 class Run:
     """Tokens of one sentence that are translated together as `text`, or copied if there is no text.
 
-    `words` has the tokens of each word of the text. `stand_ins` are the words that replace protected tokens.
+    `words` has the tokens of each word of the text. `stand_ins` are the words that replace protected tokens; one can
+    replace several, up to the token in `group_ends`, as in `<kbd>Ctrl</kbd>+<kbd>C</kbd>`.
     """
 
     first: int
@@ -38,6 +39,7 @@ class Run:
     text: str | None = None
     words: tuple[tuple[int, ...], ...] = ()
     stand_ins: dict[int, str] = field(default_factory=dict)
+    group_ends: dict[int, int] = field(default_factory=dict)
 
     def has_stand_ins(self, translation: str) -> bool:
         """Return whether every stand-in occurs once in a translation, as a word of its own or with an ending."""
@@ -123,7 +125,7 @@ def _parts(
     # another stand-in can be in the same word: {a}/{b}
     rest = _parts(source, run, after, [], is_first=False, is_last=is_last) if after else []
     rest = [_unless_copied(part, _beside(source, part.text, index, run)) for part in rest]
-    return [*before, _copy(source, index), *rest]
+    return [*before, *_copies(source, run, index), *rest]
 
 
 def _matches(run: Run, word: str) -> Iterator[tuple[int, re.Match[str]]]:
@@ -132,6 +134,11 @@ def _matches(run: Run, word: str) -> Iterator[tuple[int, re.Match[str]]]:
     yield from sorted(
         [(index, match) for index, match in matches if match is not None], key=lambda entry: entry[1].start()
     )
+
+
+def _copies(source: SourceTokens, run: Run, index: int) -> list[TargetToken]:
+    """Return the protected token, or all tokens, that a stand-in replaces."""
+    return [_copy(source, number) for number in range(index, run.group_ends.get(index, index + 1))]
 
 
 def _copy(source: SourceTokens, index: int) -> TargetToken:
@@ -163,14 +170,16 @@ def _mirrored(source: SourceTokens, run: Run, tokens: Sequence[int], word: str) 
     text = "".join(texts)
     if len(word) != len(text) or word.casefold() != text.casefold():
         return None
-    parts, place = [], 0
+    parts: list[TargetToken] = []
+    place = 0
     for index, own in zip(tokens, texts, strict=True):
         part, place = word[place : place + len(own)], place + len(own)
-        is_core = source.tokens[index].is_core
-        is_copy = part == own
-        if index in run.stand_ins and not is_copy:
+        if part == own:
+            parts += _copies(source, run, index)
+        elif index in run.stand_ins:
             return None
-        parts.append(_copy(source, index) if is_copy else TargetToken(part, frozenset({index}), is_core=is_core))
+        else:
+            parts.append(TargetToken(part, frozenset({index}), is_core=source.tokens[index].is_core))
     return parts
 
 

@@ -206,3 +206,34 @@ def test_tags_without_any_text_stay_where_they_are() -> None:
 def test_a_tag_over_two_sentences_stays_around_both() -> None:
     assert translate_html_fragment("<b>One. Two three.</b> Four.", reversal) == "<b>One. three. Two</b> Four."
     assert re.fullmatch(r"<b>palabra.*</b>.*", translate_html_fragment("<b>One. Two.</b> Four.", unlinked))
+
+
+def test_the_number_of_a_footnote_follows_its_word_and_is_not_sent() -> None:
+    note = '<sup><a href="#n1">1</a></sup>'
+    table = by_table({"She was kind.": ("Ella era amable.", "0-0 1-1 2-2"), "ten m": ("diez m", "")})
+    assert translate_html_fragment(f"She was kind.{note}", table) == f"Ella era amable.{note}"
+    assert translate_html_fragment(f"She was{note} kind.", table) == f"Ella era{note} amable."
+
+
+def test_the_links_of_a_menu_are_separate_texts() -> None:
+    table = by_table({"Home": ("Inicio", ""), "About us": ("Sobre nosotros", "")})
+    menu = "<a href=1>Home</a> | <a href=2>About us</a> · <a href=1>Home</a>"
+    assert (
+        translate_html_fragment(menu, table)
+        == "<a href=1>Inicio</a> | <a href=2>Sobre nosotros</a> · <a href=1>Inicio</a>"
+    )
+
+
+def test_a_tag_without_a_free_word_takes_one_from_its_neighbour() -> None:
+    table = by_table({"one two": ("uno dos", "1-0 1-1")})
+    assert translate_html_fragment("<a>one</a> <b>two</b>", table) == "<a>uno</a> <b>dos</b>"
+    assert (
+        translate_html_fragment("<b>two</b> <a>one</a>", by_table({"two one": ("uno dos", "0-0 0-1")}))
+        == "<b>uno</b> <a>dos</a>"
+    )
+
+
+def test_protected_parts_with_only_signs_between_them_are_sent_as_one_word() -> None:
+    table = by_table({"Press X1 now, or X2.": ("Pulsa X1 ahora, o X2.", "0-0 1-1 2-2 3-3 4-4")})
+    source = "Press <kbd>Ctrl</kbd>+<kbd>C</kbd> now, or {a}/{b}."
+    assert translate_html_fragment(source, table) == "Pulsa <kbd>Ctrl</kbd>+<kbd>C</kbd> ahora, o {a}/{b}."
