@@ -60,7 +60,14 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"torch", "numpy", "matplotlib"},
     ),
     "documents": ({"text"}, {"lxml", "markdown_it", "polib"}),
-    "cli": (EVERYTHING, {"typer", "rich"}),
+    "serve": (
+        {
+            *("clearhead", "steps", "worksheet", "check", "text", "data", "model", "formats", "decoding", "evaluation"),
+            *("training", "explain", "experiments", "documents"),
+        },
+        {"fastapi", "starlette", "uvicorn", "multipart", "prometheus_client", "lingua", "orjson", "pydantic", "markdown_it"},
+    ),
+    "cli": (EVERYTHING, {"typer", "rich", "uvicorn"}),
     "models": (set(), set()),  # data: the built-in models
     # the floor itself
     "files": ({"errors"}, {"orjson", "yaml"}),

@@ -24,7 +24,7 @@ from clearhead.files.standard_streams import discard_output, replace_closed_stre
 
 _GROUPS = {
     "Exercises": ("solve", "check", "experiment"),
-    "Translation and other tasks": ("translate", "models", "classify", "generate"),
+    "Translation and other tasks": ("translate", "serve", "models", "classify", "generate"),
     "Training and evaluation": ("train", "evaluate", "score", "plot", "film", "prune"),
     "Looking inside": ("explain", "heads", "what-if"),
 }

@@ -1,0 +1,1 @@
+"""Translation models behind HTTP: an API that existing clients understand, and pages that show why."""

@@ -1,0 +1,201 @@
+"""The models that are served: their names, their directions, and which of them translates a request.
+
+Nothing here loads weights. A built-in model and a model with a model.json state their languages, an OPUS-MT folder
+states them in its tokeniser's settings; for other runs they are given with the model, as in `runs/mine=en-de`.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clearhead.errors import CheckpointError, ClearheadError, ConfigError, did_you_mean, printable
+from clearhead.files.json_file import read_json
+from clearhead.formats.built_in import (
+    DESCRIPTION,
+    LANGUAGES,
+    Direction,
+    built_in_models,
+    find_built_in,
+    language_code,
+    read_description,
+)
+from clearhead.formats.model_folder import ModelFolder, find_model, load_statistics
+from clearhead.serve.api_errors import ApiError
+
+_DIRECTION = re.compile(r"=([A-Za-z][\w-]*?)-([A-Za-z][\w]*)$")
+_TOKENISER_SETTINGS = "tokenizer_config.json"  # of OPUS-MT
+_UNKNOWN = "und"  # the code of a language that nobody stated
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A model: its folder, what it translates, and what its card says."""
+
+    name: str
+    path: Path  # the folder as it was given, or that of a built-in model
+    directions: tuple[Direction, ...]
+    tags: frozenset[str]  # target languages that the model is told; empty if it has one target
+    title: str = ""
+    licence: str | None = None
+    attribution: str = ""
+
+    @property
+    def card(self) -> Path:
+        """The model card, which need not exist."""
+        return self.path / "README.md"
+
+
+@dataclass(frozen=True)
+class Route:
+    """A model and the direction in which it translates a request; `language` is the tag that it is told, if any."""
+
+    model: ServedModel
+    source: str
+    target: str
+
+    @property
+    def language(self) -> str | None:
+        """The target language to set, or None for a model with one target."""
+        return self.target if self.target in self.model.tags else None
+
+    @property
+    def folder(self) -> ModelFolder:
+        """The model's files, with the target language; raise CheckpointError if they are gone."""
+        found = find_model(self.model.path)
+        return ModelFolder(found.folder, found.vocabularies, found.is_marian, self.language)
+
+
+class Catalogue:
+    """All served models; the first one that fits a request translates it."""
+
+    def __init__(self, models: Sequence[ServedModel]) -> None:
+        self.models = tuple(models)
+        self._by_name = {model.name: model for model in models}
+        self._routes = [
+            Route(model, direction.source, direction.target) for model in models for direction in model.directions
+        ]
+        self._by_direction: dict[tuple[str, str], Route] = {}
+        for route in self._routes:
+            self._by_direction.setdefault((route.source, route.target), route)
+        self.sources = tuple(dict.fromkeys(route.source for route in self._routes))
+        self.targets = tuple(dict.fromkeys(route.target for route in self._routes))
+        self.codes = tuple(dict.fromkeys((*self.sources, *self.targets)))
+
+    def targets_of(self, source: str) -> list[str]:
+        """Return the languages into which a source language is translated."""
+        return list(dict.fromkeys(route.target for route in self._routes if route.source == source))
+
+    def find(self, name: str) -> ServedModel:
+        """Return the model with a name, or raise ApiError 404."""
+        model = self._by_name.get(name)
+        if model is None:
+            near = did_you_mean(name, self._by_name)
+            raise ApiError(404, f"there is no model '{printable(name)}'.{near} Models: {', '.join(self._by_name)}.")
+        return model
+
+    def route(self, source: str | None, target: str | None, name: str | None = None) -> Route:
+        """Return the model that translates a direction; None is any language. Raise ApiError 400 if there is none."""
+        if name is None and (route := self._by_direction.get((source or "", target or ""))) is not None:
+            return route
+        routes = self._routes if name is None else [route for route in self._routes if route.model is self.find(name)]
+        source = None if source is None else language_code(source, self.codes)
+        target = None if target is None else language_code(target, self.codes)
+        for route in routes:
+            if source in (None, route.source) and target in (None, route.target):
+                return route
+        listed = "; ".join(dict.fromkeys(f"{route.source} → {route.target}" for route in routes))
+        origin = "" if source is None else f" from '{printable(source)}'"
+        goal = "" if target is None else f" into '{printable(target)}'"
+        who = "no model" if name is None else f"the model {name} does not translate"
+        verb = " translates" if name is None else ""
+        raise ApiError(400, f"{who}{verb}{origin}{goal}. There is: {listed}.")
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language, or its code if the name is not known."""
+    return LANGUAGES.get(code, "Unknown" if code == _UNKNOWN else code)
+
+
+def make_catalogue(names: Iterable[str]) -> Catalogue:
+    """Return the models of a server, or raise ConfigError or CheckpointError if one of them cannot be served."""
+    entries = list(names) or [model.name for model in built_in_models()]
+    if not entries:
+        raise ConfigError(
+            "no built-in model is installed, and no model was given. Name a run folder or an OPUS-MT folder.",
+            options=("models",),
+        )
+    models: list[ServedModel] = []
+    for entry in entries:
+        model = _served(entry)
+        taken = {other.name for other in models}
+        if any(other.path == model.path and other.directions == model.directions for other in models):
+            continue
+        name, number = model.name, 2
+        while name in taken:
+            name, number = f"{model.name}-{number}", number + 1
+        models.append(ServedModel(name, *(getattr(model, field) for field in _FIELDS)))
+    return Catalogue(models)
+
+
+_FIELDS = ("path", "directions", "tags", "title", "licence", "attribution")
+
+
+def _served(entry: str) -> ServedModel:
+    place, direction = entry, None
+    if not Path(entry).is_dir() and (match := _DIRECTION.search(entry)) is not None:
+        place, direction = entry[: match.start()], Direction(source=match[1], target=match[2])
+    path = Path(place)
+    if not path.is_dir():
+        choice = find_built_in(place)
+        if choice is not None:
+            built_in = choice.model
+            # by the name of a model all its directions are served, by the name of a direction only this one
+            own = built_in.description.directions if place == built_in.name else (choice.direction,)
+            return _described(built_in.name, built_in.folder, own)
+    folder = find_model(path)  # explains what is missing
+    name = next(part for part in (path.resolve().name, "model") if part)
+    if direction is None and (folder.folder / DESCRIPTION).is_file():
+        return _described(name, path, read_description(folder.folder / DESCRIPTION).directions)
+    directions = (direction,) if direction is not None else _stated_directions(entry, folder)
+    return ServedModel(name, path, directions, _tags(folder))
+
+
+def _described(name: str, path: Path, directions: tuple[Direction, ...]) -> ServedModel:
+    folder = find_model(path)
+    text = read_description(folder.folder / DESCRIPTION)
+    return ServedModel(name, path, directions, _tags(folder), text.summary, text.licence, text.attribution)
+
+
+def _tags(folder: ModelFolder) -> frozenset[str]:
+    return frozenset(folder.own_vocabularies.source.tags)
+
+
+def _stated_directions(entry: str, folder: ModelFolder) -> tuple[Direction, ...]:
+    """Return the directions that the files of a model state, or raise ConfigError that says how to give them."""
+    source, targets = load_statistics(folder).source_language, sorted(_tags(folder))
+    settings = folder.folder / _TOKENISER_SETTINGS
+    if settings.is_file():
+        stated = read_json(settings)
+        source = source or _code(stated.get("source_lang"))
+        targets = targets or [code for code in (_code(stated.get("target_lang")),) if code]
+    if not targets:
+        raise ConfigError(
+            f"{printable(entry)} does not state the languages that it translates. Add them, for example "
+            f"{printable(entry)}=en-de.",
+            options=("models",),
+        )
+    return tuple(Direction(source=source or _UNKNOWN, target=target) for target in targets)
+
+
+def _code(value: object) -> str | None:
+    return value if isinstance(value, str) and 2 <= len(value) <= 40 else None
+
+
+def is_gone(model: ServedModel) -> str | None:
+    """Return why the files of a model cannot be used any more, or None."""
+    try:
+        find_model(model.path)
+    except (ClearheadError, OSError) as wrong:
+        return str(wrong) if isinstance(wrong, CheckpointError) else f"{wrong}."
+    return None
