@@ -33,13 +33,15 @@ def load_given_problem(problem: Any) -> Mapping[str, Any]:
         raise wrong.located(f"problem {shorten(name)}") from None
 
 
-def load_named_problem(problem: Any, folder: Path) -> Mapping[str, Any]:
-    """Return the data of a problem that a working contains or names; a file must be in `folder`."""
+def load_named_problem(problem: Any, folder: Path | None) -> Mapping[str, Any]:
+    """Return the data of a problem that a working contains or names; a file must be in `folder` (None: no file)."""
     if isinstance(problem, Mapping):
         return problem
     name = _name(problem)
-    path = folder / name
     shown = f"problem {shorten(name)}"
+    if folder is None:
+        return _gallery_problem(name, shown)
+    path = folder / name
     try:
         if not _is_in_folder(path, name, folder):
             raise ProblemError(
@@ -60,6 +62,16 @@ def load_named_problem(problem: Any, folder: Path) -> Mapping[str, Any]:
         return read_data(content)
     except ProblemError:
         raise unusable_problem(shown) from None
+
+
+def _gallery_problem(name: str, shown: str) -> Mapping[str, Any]:
+    """Return the data of a gallery problem; there is no folder in which a file could be."""
+    if name not in gallery():
+        raise ProblemError(
+            f"{shown} is not an exercise of the gallery.{did_you_mean(name[:100], gallery())} Give a gallery id, or "
+            "the keys of the problem itself: a working that is not a file cannot name one."
+        )
+    return read_data(gallery()[name].read_bytes())
 
 
 def unusable_problem(shown: str) -> ProblemError:

@@ -55,6 +55,16 @@ def load_workings(source: Source, problem: Source | None = None) -> list[Working
         raise wrong.located(shown) from None
 
 
+def read_workings(content: bytes, suffix: str, problem: Source | None = None) -> list[Working | Worksheet]:
+    """Return the workings in the content of a file with this suffix; no file is opened.
+
+    A working can name a gallery exercise as its problem, but no file. `problem` is plain data or a gallery id.
+    """
+    if problem is not None and not isinstance(problem, Mapping):
+        problem = load_named_problem(problem, None)
+    return _read_content(_bounded(content), f"working{suffix}", None, problem)
+
+
 def shown_name(source: str | Path) -> str:
     """Return the name of a working for messages."""
     return "standard input" if str(source) == "-" else visible(str(source))
@@ -114,7 +124,7 @@ def _too_long(size: int, limit: int = MAX_BYTES) -> str:
 
 
 def _read_content(
-    content: bytes, name: str, folder: Path, problem: Mapping[str, Any] | None
+    content: bytes, name: str, folder: Path | None, problem: Mapping[str, Any] | None
 ) -> list[Working | Worksheet]:
     suffix, notes = Path(name).suffix.lower(), []
     if name in shipped_workings() and not Path(name).exists():
@@ -210,7 +220,7 @@ def _check_same_problem(sheet: Worksheet, problem: Mapping[str, Any]) -> None:
         )
 
 
-def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | None, folder: Path) -> Working:
+def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | None, folder: Path | None) -> Working:
     mistakes = [f"{shorten(key)} is not a key. Keys are words." for key in data if not isinstance(key, str)]
     fields = _Fields({key: value for key, value in data.items() if isinstance(key, str)}, mistakes)
     problem = fields.problem(problem_data, folder)
@@ -243,7 +253,7 @@ def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | Non
 
 
 def _read_table(
-    content: bytes, name: str, suffix: str, folder: Path, problem_data: Mapping[str, Any] | None
+    content: bytes, name: str, suffix: str, folder: Path | None, problem_data: Mapping[str, Any] | None
 ) -> Working:
     if suffix in BOOKS:
         from clearhead.check.read.spreadsheet import read_xlsx
@@ -283,7 +293,7 @@ class _Fields:
         self.problem_file = ""  # the file that the problem of the working was read from
         self._mistakes = mistakes
 
-    def problem(self, expected: Mapping[str, Any] | None, folder: Path) -> Mapping[str, Any]:
+    def problem(self, expected: Mapping[str, Any] | None, folder: Path | None) -> Mapping[str, Any]:
         """Return the problem of the working: the given one, or the one that the working names or contains."""
         others = {key: value for key, value in self.data.items() if key not in KEYS}
         own: Mapping[str, Any] | None = None
@@ -312,7 +322,7 @@ class _Fields:
             )
         return expected if expected is not None else own or {}
 
-    def _named_problem(self, expected: Mapping[str, Any] | None, folder: Path) -> Mapping[str, Any]:
+    def _named_problem(self, expected: Mapping[str, Any] | None, folder: Path | None) -> Mapping[str, Any]:
         """Return the problem under `problem`; where another one was given, a name that cannot be used is only noted."""
         name = self.data["problem"]
         try:
@@ -323,7 +333,7 @@ class _Fields:
                 return {}
             self.notes.append(Note("warning", f"{visible(wrong.mistakes[0])} It was marked against the given problem."))
             return expected
-        if expected is None and is_problem_file(name):
+        if expected is None and folder is not None and is_problem_file(name):
             self.problem_file = shorten(name)
         return own
 
