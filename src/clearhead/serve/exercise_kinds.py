@@ -30,18 +30,21 @@ _TYPES = {
 
 def exercise_data() -> dict[str, Any]:
     """Return the kinds with their fields and examples, the gallery, and the workings that come with clearhead."""
+    examples = {name: (files("clearhead.serve") / "examples" / f"{name}.yaml").read_bytes() for name in KINDS}
+    sheets = {name: path.read_bytes() for name, path in gallery().items()}
     return {
         "kinds": [
             {
                 "name": name,
                 "title": f"{kind.summary[:1].upper()}{kind.summary[1:]}.",
                 "fields": _fields(kind),
-                "example": (files("clearhead.serve") / "examples" / f"{name}.yaml").read_text("utf-8"),
+                "example": examples[name].decode(),
+                "data": read_data(examples[name]),  # the example as a form shows it
             }
             for name, kind in KINDS.items()
         ],
         "gallery": [
-            {"id": name, "kind": kind, "title": title, "text": gallery()[name].read_text("utf-8")}
+            {"id": name, "kind": kind, "title": title, "text": sheets[name].decode(), "data": read_data(sheets[name])}
             for name, (kind, title) in gallery_titles().items()
         ],
         "workings": [
