@@ -11,8 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from clearhead.decoding.engines.engine import DeviceName
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
@@ -34,7 +32,6 @@ def make_handler(options: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], by
     """Return the function that answers requests; `max_tokens` limits a sentence, `device` is where models run."""
     with suppress(OSError, AttributeError):
         os.nice(_NICENESS)
-    torch.set_num_threads(1)  # beside other work, threads that wait for each other take many times as long
     return ExplainWorker(int(options["max_tokens"]), options["device"]).handle
 
 
