@@ -12,7 +12,7 @@ from clearhead.worksheet.render.roles import ATTENTION, FEED_FORWARD, KEY, QUERY
 
 _PACKAGE = "clearhead.explain.page"
 # In this order: a file may use at load time only what the files before it define.
-_SCRIPTS = (
+SCRIPTS = (
     *("elements", "data", "grid", "strip", "lanes", "why", "machine"),
     *("sums", "atlas", "word", "search", "compare", "explain"),
 )
@@ -23,7 +23,7 @@ _NUM_ALTERNATIVES = 3  # in the table for readers without JavaScript
 def explanation_page(data: Mapping[str, Any]) -> str:
     """Return the page of an explanation, or of a comparison of two sentences."""
     style = minified(package_file("sheet.css") + package_file("explain.css", _PACKAGE))
-    script = "\n".join(package_file(f"{name}.js", _PACKAGE) for name in _SCRIPTS)
+    script = "\n".join(package_file(f"{name}.js", _PACKAGE) for name in SCRIPTS)
     return document(_title(data), style, script, 'class="clearhead explanation"', _body(data))
 
 

@@ -1,0 +1,1 @@
+"""HTML, styles and scripts of the web pages, as they are served."""

@@ -1,0 +1,54 @@
+// Inside a sandboxed frame: waits for a page (HTML text) or for data, shows it, and then loads the scripts of that page
+// as files. The frame has an origin of its own, so nothing in the page can reach the site around it.
+"use strict";
+{
+  const scripts = document.currentScript.dataset.scripts.split(" ").filter(Boolean);
+  const send = (message) => window.parent.postMessage(message, "*");
+
+  // The skeleton of an explanation page whose data came without a page: a heading, and the data.
+  const skeleton = ({ title, note, data }) => {
+    const page = document.implementation.createHTMLDocument("");
+    page.body.className = "clearhead explanation";
+    const add = (parent, name, attributes = {}, text = "") => {
+      const element = page.createElement(name);
+      for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+      element.textContent = text;
+      return parent.appendChild(element);
+    };
+    const header = add(page.body, "header");
+    add(header, "h1", {}, title);
+    add(header, "p", { class: "model" }, note);
+    add(add(page.body, "nav", { hidden: "", "aria-label": title }), "ul");
+    add(add(page.body, "main"), "div", { id: "fallback" });
+    add(page.body, "script", { type: "application/json", id: "explanation" }, JSON.stringify(data));
+    add(page.body, "div", { id: "status", "aria-hidden": "true", hidden: "" });
+    return page;
+  };
+
+  const show = (message) => {
+    const page = message.page === undefined ? skeleton(message) : new DOMParser().parseFromString(message.page, "text/html");
+    for (const script of page.querySelectorAll("script:not([type='application/json'])")) script.remove();
+    for (const { name, value } of page.body.attributes) if (name === "class" || name.startsWith("data-")) document.body.setAttribute(name, value);
+    if (page.title) document.title = page.title;
+    document.body.replaceChildren(...page.body.childNodes);
+    globalThis.LIVE = { texts: message.texts ?? {}, send };
+    const loaded = scripts.map((name) => {
+      const script = document.createElement("script");
+      script.src = `/static/${name}`;
+      script.async = false; // they run in this order
+      document.body.append(script);
+      return new Promise((resolve) => script.addEventListener("load", resolve));
+    });
+    Promise.all(loaded).then(() => {
+      send({ kind: "shown" });
+      new ResizeObserver(() => send({ kind: "height", height: document.documentElement.scrollHeight })).observe(document.body);
+    });
+  };
+
+  window.addEventListener("message", (event) => {
+    if (event.source !== window.parent) return;
+    if (event.data?.kind === "show") show(event.data);
+    else window.dispatchEvent(new CustomEvent("live", { detail: event.data }));
+  });
+  send({ kind: "waiting" });
+}

@@ -1,0 +1,88 @@
+// A working is pasted or opened, and marked line by line: the report comes as a page.
+import { post, showError } from "./api.js";
+import { afterPause, fillSelect, find, latestOnly } from "./elements.js";
+import { showInFrame } from "./frames.js";
+import { text } from "./texts.js";
+
+const PAUSE = 600; // milliseconds
+const FORMATS = { yaml: "yaml", yml: "yaml", json: "json", md: "md", markdown: "md", tex: "tex", txt: "txt", html: "html", htm: "html", csv: "csv", tsv: "tsv", xlsx: "xlsx" };
+const NONE = "";
+
+export function makeMarking({ problem }) {
+  const run = latestOnly();
+  const working = find("#working");
+  let samples = [];
+  let spreadsheet = null; // a file whose bytes are not text, in base64
+  const format = () => (spreadsheet === null ? find("#format").value : "xlsx");
+
+  async function mark() {
+    const content = spreadsheet ?? working.value;
+    if (!content.trim()) return showError(find("#mark-error"), null);
+    const body = { working: content, format: format(), result_format: "html", strict_rounding: find("#strict").checked };
+    find("#marks").classList.add("old");
+    try {
+      const answer = await run((signal) => post("/v1/check", { ...body, problem: find("#with-problem").checked ? problem() : null }, signal));
+      if (!answer) return undefined;
+      showError(find("#mark-error"), null);
+      showInFrame(find("#marks"), { kind: "marks", label: text("exercises.marked"), content: { page: answer.result } });
+      find("#live").textContent = text(answer.is_right ? "exercises.right" : "exercises.wrong");
+    } catch (error) {
+      showError(find("#mark-error"), error);
+    }
+    return undefined;
+  }
+  const later = afterPause(PAUSE, mark);
+  find("#marks").addEventListener("shown", () => find("#marks").classList.remove("old"));
+
+  function setWorking(content, kind) {
+    spreadsheet = null;
+    find("#file-name").textContent = "";
+    working.value = content;
+    find("#format").value = kind;
+    later.now();
+  }
+  working.addEventListener("input", () => {
+    spreadsheet = null;
+    find("#file-name").textContent = "";
+    later();
+  });
+  for (const name of ["#format", "#with-problem", "#strict"]) find(name).addEventListener("change", later.now);
+  find("#sample").addEventListener("change", (event) => {
+    const sample = samples.find((one) => one.id === event.target.value);
+    find("#with-problem").checked = false;
+    setWorking(sample?.text ?? "", "yaml");
+  });
+  find("#working-file").addEventListener("change", async (event) => {
+    const [file] = event.target.files;
+    event.target.value = "";
+    if (!file) return;
+    const kind = FORMATS[file.name.split(".").at(-1).toLowerCase()] ?? "txt";
+    if (kind === "xlsx") {
+      working.value = "";
+      spreadsheet = await base64(file);
+      later.now();
+    } else setWorking(await file.text(), kind);
+    find("#file-name").textContent = text("exercises.opened", { name: file.name });
+  });
+
+  return {
+    listSamples(workings) {
+      samples = workings;
+      fillSelect(find("#sample"), [[NONE, text("exercises.own_working")], ...samples.map((one) => [one.id, one.title || one.id])], NONE);
+    },
+    // The first time that the task is opened it shows a working with errors, so that one sees what comes back.
+    begin() {
+      if (working.value || spreadsheet !== null || !samples.length) return;
+      find("#sample").value = samples[0].id;
+      setWorking(samples[0].text, "yaml");
+    },
+  };
+}
+
+const base64 = (file) =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener("load", () => resolve(reader.result.slice(reader.result.indexOf(",") + 1)));
+    reader.addEventListener("error", () => reject(reader.error));
+    reader.readAsDataURL(file);
+  });

@@ -1,0 +1,190 @@
+// Translate: the text is translated after a pause, sentence by sentence; words of both sides light up together.
+import "./site.js";
+import { get, onKey, post, showError } from "./api.js";
+import { makeAlternatives } from "./alternatives.js";
+import { addressOf, afterPause, fillSelect, find, flash, latestOnly, readState, writeState } from "./elements.js";
+import { makePanels } from "./panels.js";
+import { splitSentences } from "./sentences.js";
+import { languageName, text, writeNumber } from "./texts.js";
+import { acceptFiles } from "./uploads.js";
+
+const PAUSE = 350; // milliseconds
+const AUTO = "auto";
+const boxes = { source: find("#source"), from: find("#source-language"), to: find("#target-language"), model: find("#model") };
+let languages = [];
+let models = [];
+let detected = null;
+let sentences = []; // each with its `translation`, an object of the API
+const known = new Map(); // translations of sentences, by everything they depend on
+const MOST_KNOWN = 2000;
+const run = latestOnly();
+
+// ---- languages and models ----
+const sourceCode = () => (boxes.from.value === AUTO ? detected : boxes.from.value);
+const targetsOf = (code) => languages.find((one) => one.code === code)?.targets ?? [...new Set(languages.flatMap((one) => one.targets))];
+const nameOf = (code) => languageName(code, languages.find((one) => one.code === code)?.name ?? code);
+
+function showLanguages({ from, to } = {}) {
+  const auto = detected ? text("translate.detected", { language: nameOf(detected) }) : text("translate.detect");
+  const sources = languages.filter((one) => one.targets.length);
+  fillSelect(boxes.from, [[AUTO, auto], ...sources.map((one) => [one.code, nameOf(one.code)])], from ?? (boxes.from.value || sources[0]?.code));
+  fillSelect(boxes.to, targetsOf(sourceCode()).map((code) => [code, nameOf(code)]), to ?? boxes.to.value);
+  find("#swap").disabled = !targetsOf(boxes.to.value).includes(sourceCode()) || !languages.some((one) => one.code === boxes.to.value && one.targets.length);
+  boxes.source.lang = sourceCode() ?? "";
+  find("#output").lang = boxes.to.value;
+  showModels();
+}
+
+function showModels() {
+  const isFit = (model) => model.directions.some(({ source, target }) => source === sourceCode() && target === boxes.to.value);
+  const fit = models.filter(isFit);
+  find("#model-choice").hidden = models.length < 2 || fit.length < 2;
+  fillSelect(boxes.model, fit.map((model) => [model.name, model.name]), boxes.model.value || start.model);
+}
+const chosenModel = () => (find("#model-choice").hidden ? null : boxes.model.value);
+
+// ---- translating ----
+const request = () => ({ source: boxes.from.value, target: boxes.to.value, model: chosenModel() });
+const nameFor = (sentence) => JSON.stringify([sentence, request()]);
+
+async function translate() {
+  const whole = boxes.source.value;
+  find("#clear").hidden = !whole;
+  find("#count").textContent = whole ? text("translate.count", { count: writeNumber(whole.length) }) : "";
+  if (!whole.trim()) {
+    run.stop();
+    detected = null;
+    sentences = [];
+    showLanguages();
+    return show();
+  }
+  find("#busy").hidden = false;
+  find("#output").classList.add("old");
+  try {
+    const parts = splitSentences(whole, sourceCode() ?? "en");
+    const isDone = await run((signal) => fetchAll(parts, signal));
+    if (isDone === undefined) return undefined; // a newer request has taken over
+    sentences = parts;
+    showError(find("#error"), null);
+    show();
+  } catch (error) {
+    sentences = [];
+    show();
+    showError(find("#error"), error);
+  }
+  return undefined;
+}
+
+async function fetchAll(parts, signal) {
+  const isAuto = boxes.from.value === AUTO; // a language is detected in the whole text, so that no part of it is left out
+  const open = parts.filter((part) => part.text && (isAuto || !known.has(nameFor(part.text))));
+  const texts = [...new Set(open.map((part) => part.text))];
+  if (texts.length) {
+    const answer = await post("/v1/translate", { ...request(), text: texts, alignment: true }, signal);
+    if (isAuto) detected = answer.source;
+    if (known.size > MOST_KNOWN) known.clear();
+    answer.translations.forEach((translation, n) => known.set(nameFor(texts[n]), translation));
+  }
+  if (!isAuto) detected = null;
+  for (const part of parts) if (part.text) part.translation = known.get(nameFor(part.text));
+  return true;
+}
+
+const panels = makePanels({
+  source: boxes.source, mirror: find("#mirror"), output: find("#output"),
+  onWord: (sentence, word, button) => alternatives.open(sentence, word, button),
+  onSentence: (sentence) => showWhy(sentence),
+});
+const alternatives = makeAlternatives(find("#alternatives"), {
+  request: () => ({ source: sourceCode(), target: boxes.to.value, model: chosenModel() }),
+  onChoice: async (sentence, translation, word) => {
+    sentence.translation = translation;
+    show();
+    panels.focusWord(sentence, word);
+    find("#live").textContent = translation.translation;
+  },
+});
+
+const wholeTranslation = () => sentences.map((part) => part.before + (part.translation?.translation ?? "") + part.after).join("").trimEnd();
+
+function show() {
+  find("#busy").hidden = true;
+  find("#output").classList.remove("old");
+  showLanguages();
+  panels.show(sentences, boxes.source.value);
+  const notes = [...new Set(sentences.flatMap((part) => part.translation?.notes ?? []))];
+  find("#notes").replaceChildren(...notes.map((note) => Object.assign(document.createElement("p"), { textContent: note, lang: "en" })));
+  find("#copy").disabled = !sentences.length;
+  showWhy(sentences.find((part) => part.text));
+  writeState({ source: boxes.from.value, target: boxes.to.value, model: chosenModel(), text: boxes.source.value });
+}
+
+function showWhy(sentence) {
+  const link = find("#why");
+  link.hidden = !sentence;
+  if (sentence) link.href = addressOf("/why", { source: sourceCode(), target: boxes.to.value, model: chosenModel(), text: sentence.text });
+}
+
+// ---- controls ----
+const later = afterPause(PAUSE, translate);
+boxes.source.addEventListener("input", () => {
+  panels.clear(boxes.source.value);
+  later();
+});
+for (const box of [boxes.from, boxes.to, boxes.model])
+  box.addEventListener("change", () => {
+    if (boxes.from.value !== AUTO) detected = null;
+    showLanguages();
+    later.now();
+  });
+find("#clear").addEventListener("click", () => {
+  boxes.source.value = "";
+  boxes.source.focus();
+  later.now();
+});
+find("#swap").addEventListener("click", () => {
+  const [from, to] = [sourceCode(), boxes.to.value];
+  const translation = wholeTranslation();
+  detected = null;
+  showLanguages({ from: to });
+  showLanguages({ from: to, to: from });
+  if (translation) boxes.source.value = translation;
+  later.now();
+});
+find("#copy").addEventListener("click", async (event) => {
+  await copyText(wholeTranslation());
+  flash(event.currentTarget, text("translate.copied"));
+  find("#live").textContent = text("translate.copied");
+});
+
+async function copyText(content) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(content);
+  // pages that came over plain HTTP from another machine have no clipboard, but can copy a selection
+  const box = Object.assign(document.createElement("textarea"), { value: content });
+  document.body.append(box);
+  box.select();
+  document.execCommand("copy");
+  box.remove();
+  return undefined;
+}
+
+acceptFiles({ input: find("#file"), area: find("#drop"), list: find("#uploads"), request: () => ({ ...request(), model: chosenModel() }) });
+
+// ---- start ----
+const start = readState();
+async function begin() {
+  try {
+    [languages, { models }] = await Promise.all([get("/v1/languages"), get("/v1/models")]);
+    showError(find("#error"), null);
+    showLanguages({ from: start.source, to: start.target });
+    showLanguages({ from: start.source, to: start.target });
+    if (boxes.source.value) later.now();
+  } catch (error) {
+    showError(find("#error"), error);
+  }
+  document.body.dataset.ready = "yes";
+}
+if (start.text) boxes.source.value = start.text;
+panels.clear(boxes.source.value);
+onKey(begin);
+begin();
