@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 LANGUAGE_COOKIE = "clearhead_language"
 _HEADERS = {
-    "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",

@@ -25,8 +25,11 @@
     return page;
   };
 
+  // The styles are files here, and the policy of the frame would report those in the page.
+  const parsed = (text) => new DOMParser().parseFromString(text.replace(/<style>.*?<\/style>/s, ""), "text/html");
+
   const show = (message) => {
-    const page = message.page === undefined ? skeleton(message) : new DOMParser().parseFromString(message.page, "text/html");
+    const page = message.page === undefined ? skeleton(message) : parsed(message.page);
     for (const script of page.querySelectorAll("script:not([type='application/json'])")) script.remove();
     for (const { name, value } of page.body.attributes) if (name === "class" || name.startsWith("data-")) document.body.setAttribute(name, value);
     if (page.title) document.title = page.title;
