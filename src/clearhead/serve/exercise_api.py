@@ -14,6 +14,7 @@ from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
 from clearhead.serve.worker_process import WorkerJob, WorkerLimits, WorkerPool
+from clearhead.serve.worker_route import admit, answer_by_worker, json_bytes
 from clearhead.settings import Settings
 
 EXERCISE_LIMITS = WorkerLimits(time_limit=10.0, max_waiting=100, workers=2)
@@ -68,9 +69,10 @@ def make_router(server: Server, limits: WorkerLimits = EXERCISE_LIMITS) -> APIRo
     @router.get("/v1/exercises", **documented("Kinds of exercises", answer={"kinds": []}, errors=(503, 504)))
     async def exercises(request: Request) -> Response:
         """Return every kind of exercise with its fields and an example, the gallery, and the built-in workings."""
+        admit(server, request)
         if not catalogue:
             catalogue.append(await pool.answer({"call": "exercises"}))
-        return _json(catalogue[0])
+        return json_bytes(catalogue[0])
 
     @router.post(
         "/v1/solve",
@@ -83,8 +85,9 @@ def make_router(server: Server, limits: WorkerLimits = EXERCISE_LIMITS) -> APIRo
     )
     async def solve(request: Request) -> Response:
         """Solve an exercise: the sheet of `clearhead solve`, in any of its formats."""
+        admit(server, request)
         body = await read_request(request, SolveRequest, server.settings.limits.body_bytes)
-        return _json(await pool.answer({"call": "solve", **body.model_dump()}))
+        return json_bytes(await answer_by_worker(pool, request, {"call": "solve", **body.model_dump()}))
 
     @router.post(
         "/v1/check",
@@ -97,11 +100,8 @@ def make_router(server: Server, limits: WorkerLimits = EXERCISE_LIMITS) -> APIRo
     )
     async def check(request: Request) -> Response:
         """Mark a working line by line: the report of `clearhead check`; no file of the server can be named."""
+        admit(server, request)
         body = await read_request(request, CheckRequest, server.settings.limits.body_bytes)
-        return _json(await pool.answer({"call": "check", **body.model_dump()}))
+        return json_bytes(await answer_by_worker(pool, request, {"call": "check", **body.model_dump()}))
 
     return router
-
-
-def _json(content: bytes) -> Response:
-    return Response(content, media_type="application/json")

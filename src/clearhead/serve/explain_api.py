@@ -4,9 +4,10 @@ A process of its own computes them, so that they never delay translations: it ha
 tokens and of time, and is started again if it ends. Status 501 says that PyTorch is not installed on the server.
 """
 
+import asyncio
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -15,9 +16,11 @@ from starlette.responses import Response
 
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError
+from clearhead.serve.middleware import notes_of
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
 from clearhead.serve.worker_process import WorkerJob, WorkerLimits, WorkerPool
+from clearhead.serve.worker_route import admit, answer_by_worker, json_bytes
 from clearhead.settings import Settings
 
 _ERRORS = (400, 404, 413, 503, 504)
@@ -43,9 +46,14 @@ Part = Literal[
 class _RoutedRequest(Settings):
     """What every request has: the languages and the model."""
 
-    source: str | None = Field(None, max_length=40, description="code of the source language; null or auto: any")
+    source: str | None = Field(None, max_length=40, description="code of the source language, or auto; null: any")
     target: str | None = Field(None, max_length=40, description="code of the target language; null: any")
     model: str | None = Field(None, max_length=200, description="name of the model; null: the first that fits")
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The texts in the source language."""
+        raise NotImplementedError
 
 
 class ExplainRequest(_RoutedRequest):
@@ -65,6 +73,11 @@ class ExplainRequest(_RoutedRequest):
     sums: tuple[str, ...] = Field((), max_length=64, description="heads whose queries, keys and values are wanted")
     projections: bool = Field(False, description="with sums: also the weights that make them")
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The texts in the source language."""
+        return (self.text,)
+
 
 class WhatIfRequest(_RoutedRequest):
     """The body of /v1/what-if."""
@@ -83,12 +96,24 @@ class WhatIfRequest(_RoutedRequest):
     beam: int = Field(1, ge=1, le=20, description="hypotheses kept at each step")
     length_penalty: float = Field(1.0, ge=0, le=10, description="power of the length that divides a score")
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The texts in the source language."""
+        return (self.text,)
+
 
 class CompareRequest(_RoutedRequest):
     """The body of /v1/compare."""
 
-    texts: tuple[str, ...] = Field(min_length=2, max_length=2, description="two sentences")
+    texts: tuple[Annotated[str, Field(max_length=_MAX_CHARACTERS)], ...] = Field(
+        min_length=2, max_length=2, description="two sentences"
+    )
     word: str | None = Field(None, max_length=200, description="the word to compare; null: the longest in both")
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The texts in the source language."""
+        return self.texts
 
 
 def make_router(server: Server) -> APIRouter:
@@ -99,8 +124,14 @@ def make_router(server: Server) -> APIRouter:
     limit = server.settings.limits.body_bytes
     sentence = {"text": "The bank of the river.", "source": "en", "target": "es"}
 
-    async def answer(call: str, body: _RoutedRequest) -> bytes:
-        return await pool.answer({"call": call, **body.model_dump(), **_routed(server, body)})
+    async def answer(call: str, request: Request, cls: type[_RoutedRequest]) -> bytes:
+        if not server.settings.explain.is_enabled:
+            raise ApiError(501, "explanations are switched off on this server.")
+        admit(server, request)
+        body = await read_request(request, cls, limit)
+        model = await _routed(server, body)
+        notes_of(request.scope)["model"] = model["model"]
+        return await answer_by_worker(pool, request, {"call": call, **body.model_dump(), **model})
 
     @router.post(
         "/v1/explain",
@@ -112,7 +143,7 @@ def make_router(server: Server) -> APIRouter:
     )
     async def explain(request: Request) -> Response:
         """Explain a translation: the data of `clearhead explain`, whole or in parts."""
-        return _json(await answer("explain", await read_request(request, ExplainRequest, limit)))
+        return json_bytes(await answer("explain", request, ExplainRequest))
 
     @router.post(
         "/v1/explain/page",
@@ -122,7 +153,7 @@ def make_router(server: Server) -> APIRouter:
     )
     async def page(request: Request) -> Response:
         """Explain a translation: the self-contained page of `clearhead explain`."""
-        content = await answer("page", await read_request(request, ExplainRequest, limit))
+        content = await answer("page", request, ExplainRequest)
         return Response(content, media_type="text/html", headers={"Content-Security-Policy": page_policy(content)})
 
     @router.post(
@@ -135,7 +166,7 @@ def make_router(server: Server) -> APIRouter:
     )
     async def what_if(request: Request) -> Response:
         """Remove heads, swap words or patch states, and compare: the data of `clearhead what-if`."""
-        return _json(await answer("what-if", await read_request(request, WhatIfRequest, limit)))
+        return json_bytes(await answer("what-if", request, WhatIfRequest))
 
     @router.post(
         "/v1/compare",
@@ -150,11 +181,7 @@ def make_router(server: Server) -> APIRouter:
     )
     async def compare(request: Request) -> Response:
         """Compare the vectors of a word in two sentences: the data of a comparison by `clearhead explain`."""
-        body = await read_request(request, CompareRequest, limit)
-        for text in body.texts:
-            if len(text) > _MAX_CHARACTERS:
-                raise ApiError(400, f"a text has more than {_MAX_CHARACTERS:,} characters. Give one sentence.")
-        return _json(await answer("compare", body))
+        return json_bytes(await answer("compare", request, CompareRequest))
 
     return router
 
@@ -178,11 +205,13 @@ def _documented(summary: str, **details: Any) -> dict[str, Any]:
     return arguments
 
 
-def _routed(server: Server, body: _RoutedRequest) -> Mapping[str, Any]:
+async def _routed(server: Server, body: _RoutedRequest) -> Mapping[str, Any]:
     """Return the model of a request: its folder, its name, and the target language that it is told."""
-    if not server.settings.explain.is_enabled:
-        raise ApiError(501, "explanations are switched off on this server.")
-    source = None if body.source in ("auto", "") else body.source
+    source = body.source or None
+    if source == "auto":
+        loop = asyncio.get_running_loop()
+        detected = await loop.run_in_executor(server.threads, server.detector.detect_all, list(body.sentences))
+        source = detected.language
     route = server.catalogue.route(source, body.target or None, body.model or None)
     return {"path": str(route.model.path.absolute()), "model": route.model.name, "language": route.language}
 
@@ -192,7 +221,3 @@ def page_policy(content: bytes) -> str:
     match = _POLICY.search(content)
     policy = match[1].decode() if match is not None else "default-src 'none'"
     return policy + _SANDBOX
-
-
-def _json(content: bytes) -> Response:
-    return Response(content, media_type="application/json")

@@ -121,7 +121,8 @@ def test_texts_to_compare_are_two_and_have_the_word(client: TestClient) -> None:
     assert other.status_code == 400
     assert "boat" in other.json()["error"]
     long = client.post("/v1/compare", json={"texts": ["The bank.", "x" * 5000]})
-    assert long.json() == {"error": "a text has more than 4,000 characters. Give one sentence."}
+    assert long.status_code == 400
+    assert long.json()["error"].startswith("texts = ")
 
 
 def test_a_process_killed_in_mid_request_is_one_sentence_and_the_next_request_works(client: TestClient) -> None:
@@ -189,3 +190,22 @@ def test_a_model_whose_folder_is_removed_is_one_sentence_without_its_path(tmp_pa
     assert getattr(gone.value, "status", None) == 503
     (tmp_path / "removed").rename(tmp_path / "mine")
     assert json.loads(worker.handle(request))["word"] == "bank"
+
+
+def test_the_source_language_can_be_detected(client: TestClient) -> None:
+    request = {"text": "¿Dónde está la biblioteca de la ciudad?", "source": "auto", "target": "en", "parts": ["target"]}
+    assert "library" in client.post("/v1/explain", json=request).json()["target"]["text"]
+    request = {"text": "Where is the library of the city?", "source": "auto", "target": "en", "parts": ["target"]}
+    answer = client.post("/v1/explain", json=request)
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("no model translates from 'en' into 'en'.")
+
+
+def test_the_rate_of_clients_without_a_key_holds_for_exercises_and_explanations() -> None:
+    with served({"keys": {"rate": 1}}) as client:
+        assert client.get("/v1/exercises").status_code == 200
+        for path in ("solve", "check", "explain", "explain/page", "what-if", "compare"):
+            answer = client.post(f"/v1/{path}", json={})
+            assert answer.status_code == 429
+            assert answer.json()["error"].startswith("Slowdown: 1 requests per minute are allowed.")
+            assert int(answer.headers["retry-after"]) > 0
