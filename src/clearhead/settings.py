@@ -148,6 +148,8 @@ def _kind(annotation: Any, metadata: Sequence[Any]) -> str:
         return "a list of groups of settings" if _is_list(annotation) else "a group of settings"
     if get_origin(annotation) is tuple:
         inner = get_args(annotation)[0]
+        if inner is str:
+            return "a list of texts"
         return f"a list of {len(get_args(annotation))} numbers{_bounds(getattr(inner, '__metadata__', ()))}"
     if bool in types:
         return "true or false"

@@ -4,14 +4,35 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
 
 from clearhead import __version__
 from clearhead.errors import ClearheadError
-from clearhead.serve import exercise_api, explain_api, health_api, page_routes
-from clearhead.serve.api_errors import ApiError, answer_api_error
+from clearhead.serve import (
+    exercise_api,
+    explain_api,
+    health_api,
+    libretranslate,
+    models_api,
+    opennmt,
+    page_routes,
+    translate_api,
+)
+from clearhead.serve.api_errors import ApiError, answer_api_error, error_response
+from clearhead.serve.middleware import RequestMiddleware
 from clearhead.serve.server import Server
 
-_MODULES = (health_api, explain_api, exercise_api)
+_MODULES = (libretranslate, opennmt, translate_api, explain_api, exercise_api, models_api, health_api)
+_SENTENCES = {
+    404: "there is nothing at this address. The addresses of the API are listed in /openapi.json.",
+    405: "this address does not have this method. See /openapi.json.",
+}
+_DESCRIPTION = """Translation models over HTTP. `/translate`, `/detect` and `/languages` are those of LibreTranslate,
+`/translator/translate` is that of OpenNMT. Every error has the form `{"error": "one sentence"}`."""
 
 
 def create_app(server: Server) -> FastAPI:
@@ -25,11 +46,45 @@ def create_app(server: Server) -> FastAPI:
         finally:
             await server.stop()
 
-    app = FastAPI(title="clearhead", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="clearhead",
+        version=__version__,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
     for module in _MODULES:
         app.include_router(module.make_router(server))
     if server.settings.has_pages:
         app.include_router(page_routes.make_router(server))
-    app.add_exception_handler(ApiError, answer_api_error)
-    app.add_exception_handler(ClearheadError, answer_api_error)
+    if server.settings.cors:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=server.settings.cors,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "X-API-Key"],
+            expose_headers=["Retry-After"],
+        )
+    app.add_middleware(RequestMiddleware, server=server)  # the outermost, so that it sees every answer
+    for error in (ApiError, ClearheadError):
+        app.add_exception_handler(error, answer_api_error)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
     return app
+
+
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    """Answer what the framework refuses, such as an unknown path, in our form."""
+    assert isinstance(error, HTTPException)
+    response = error_response(error.status_code, _SENTENCES.get(error.status_code, str(error.detail)))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _answer_invalid(request: Request, error: Exception) -> Response:
+    """Answer a parameter of a path or query that the framework cannot read."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    return error_response(400, f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}.")

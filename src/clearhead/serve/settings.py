@@ -23,7 +23,7 @@ class QueueSettings(Settings):
     """How requests of all clients are collected into batches, and how many of them may wait."""
 
     collect_ms: float = Field(3.0, ge=0, le=1000, description="milliseconds to wait for further requests of a batch")
-    max_batch: int = Field(64, ge=1, le=4096, description="sentences that are translated together")
+    max_batch: int = Field(128, ge=1, le=4096, description="sentences that are translated together")
     max_sentences: int = Field(2000, ge=1, description="sentences that may wait; further requests are answered by 503")
     time_limit: float = Field(30.0, gt=0, description="seconds after which a request is answered by 504")
     retry_after: int = Field(2, ge=1, le=3600, description="seconds after which a refused client may try again")
@@ -70,6 +70,9 @@ class ServeSettings(Settings):
     )
     host: str = Field("127.0.0.1", description="address to listen on; 0.0.0.0 is reachable from other machines")
     port: int = Field(5000, ge=0, le=65535, description="port to listen on; 0 is any free port")
+    beam: int = Field(
+        1, ge=1, le=100, description="beam of requests that do not state one; 1 is greedy search, as in `translate`"
+    )
     cors: tuple[str, ...] = Field((), description="origins whose pages may call the API; * is any")
     log: Literal["json", "off"] = Field("json", description="a JSON line for each request on standard error, or none")
     has_pages: bool = Field(True, description="whether the web pages are served, besides the API")

@@ -1,0 +1,74 @@
+"""Detect the language of a text, among the languages of the server."""
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lingua import LanguageDetector
+
+_MAX_CHARACTERS = 2000  # that are enough to recognise a language
+
+
+@dataclass(frozen=True)
+class DetectedLanguage:
+    """A language and the confidence in it, from 0 to 100."""
+
+    language: str
+    confidence: float
+
+    @property
+    def record(self) -> dict[str, object]:
+        """Its form in an answer."""
+        return {"confidence": self.confidence, "language": self.language}
+
+
+class Detector:
+    """Recognises languages; the library and its models are loaded on first use. It can be used by several threads."""
+
+    def __init__(self, codes: Iterable[str]) -> None:
+        self._codes = tuple(codes)
+        self._lock = threading.Lock()
+        self._detector: LanguageDetector | None = None
+
+    def detect(self, text: str) -> list[DetectedLanguage]:
+        """Return the languages of a text, most likely first; those with a confidence below 1 are omitted.
+
+        If nothing can be recognised, or there is only one language, the first language is returned.
+        """
+        known = self._known_codes()
+        if len(known) < 2:
+            return [DetectedLanguage(self._codes[0], 100.0 if len(self._codes) == 1 else 0.0)]
+        values = self._load().compute_language_confidence_values(text[:_MAX_CHARACTERS])
+        found = [
+            DetectedLanguage(known[value.language.iso_code_639_1.name.lower()], round(100 * value.value, 1))
+            for value in values
+            if value.value >= 0.01
+        ]
+        return found or [DetectedLanguage(self._codes[0], 0.0)]
+
+    def detect_all(self, texts: Iterable[str]) -> DetectedLanguage:
+        """Return the most likely language of texts that are in one language."""
+        return self.detect(" ".join(texts))[0]
+
+    def _known_codes(self) -> dict[str, str]:
+        """Return the served languages that can be recognised: code of the library -> our code."""
+        from lingua import Language
+
+        names = {language.iso_code_639_1.name.lower() for language in Language.all()}
+        codes: dict[str, str] = {}
+        for code in self._codes:
+            short = code.replace("_", "-").partition("-")[0].lower()
+            if short in names:
+                codes.setdefault(short, code)
+        return codes
+
+    def _load(self) -> "LanguageDetector":
+        from lingua import IsoCode639_1, LanguageDetectorBuilder
+
+        with self._lock:
+            if self._detector is None:
+                codes = [getattr(IsoCode639_1, code.upper()) for code in self._known_codes()]
+                self._detector = LanguageDetectorBuilder.from_iso_codes_639_1(*codes).build()
+            return self._detector

@@ -1,0 +1,68 @@
+"""The fields of a request that may be JSON, a form or a query string, as clients of LibreTranslate send all three."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from clearhead.serve.api_errors import ApiError
+from clearhead.serve.request_body import parse_object, read_bytes
+
+_FORM = "application/x-www-form-urlencoded"
+_MULTIPART = "multipart/form-data"
+_MAX_FIELDS = 100
+
+
+async def read_fields(request: Request, limit: int) -> Mapping[str, Any]:
+    """Return the fields of a request: of a JSON object, or else those of the form and the query string together."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == _MULTIPART:
+        return {**request.query_params, **await _multipart_texts(request, limit)}
+    body = await read_bytes(request, limit)
+    if kind == "application/json" or kind.endswith("+json"):
+        return parse_object(body)
+    fields = dict(request.query_params)
+    if body and kind in (_FORM, ""):
+        if kind == "" and body.lstrip()[:1] == b"{":
+            return parse_object(body)
+        fields |= _form(body)
+    elif body:
+        raise ApiError(415, f"the body must be JSON or a form ({_FORM}), not '{kind}'.")
+    return fields
+
+
+def _form(body: bytes) -> dict[str, str]:
+    """Return the fields of a form; of a repeated field the first one counts."""
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="replace")
+    except (UnicodeDecodeError, ValueError):
+        raise ApiError(
+            400, f"the body is not a form: {_FORM} has ASCII characters and at most {_MAX_FIELDS} fields."
+        ) from None
+    fields: dict[str, str] = {}
+    for name, value in pairs:
+        fields.setdefault(name, value)
+    return fields
+
+
+async def _multipart_texts(request: Request, limit: int) -> dict[str, str]:
+    """Return the fields of a multipart form that are texts."""
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or int(length) > limit:
+        raise ApiError(413, f"a form needs a content-length of at most {limit:,} bytes.")
+    form = await read_form(request)
+    return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+async def read_form(request: Request, max_files: int = 1) -> Mapping[str, Any]:
+    """Return the fields of a multipart form, or raise ApiError 400."""
+    from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect
+
+    try:
+        return await request.form(max_files=max_files, max_fields=_MAX_FIELDS)
+    except HTTPException as wrong:
+        raise ApiError(400, f"the form cannot be read: {wrong.detail}") from None
+    except ClientDisconnect:
+        raise ApiError(400, "the client closed the connection before the request was complete.") from None

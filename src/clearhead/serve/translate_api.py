@@ -1,0 +1,194 @@
+"""Our own calls for translations, under /v1: n-best lists, scores of tokens, alignments, glossaries and constraints."""
+
+import math
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from clearhead.decoding.phrase_constraints import PhraseConstraints
+from clearhead.serve.api_documentation import BodyExample, documented
+from clearhead.serve.api_errors import ApiError, JsonResponse
+from clearhead.serve.catalogue import Route
+from clearhead.serve.middleware import notes_of
+from clearhead.serve.model_pool import ModelWorker
+from clearhead.serve.request_body import read_request
+from clearhead.serve.server import Server
+from clearhead.serve.translation_task import TranslationTask
+from clearhead.serve.word_alternatives import AlternativesRequest, word_alternatives
+from clearhead.settings import Settings
+from clearhead.text.special import language_tag
+
+_MAX_PHRASES = 200
+
+
+class TranslateRequest(Settings):
+    """The body of /v1/translate."""
+
+    text: str | tuple[str, ...] = Field(description="text or texts to translate")
+    source: str | None = Field(None, description="source language; null is that of the model, auto detects it")
+    target: str | None = Field(None, description="target language; null is the first one of the model")
+    model: str | None = Field(None, description="name of a model; null is the first one that fits the languages")
+    beam: int | None = Field(None, ge=1, description="hypotheses kept at each step; 1 is greedy search")
+    n_best: int = Field(1, ge=1, description="translations of each text, at most `beam`")
+    alignment: bool = Field(False, description="whether words are aligned")
+    token_scores: bool = Field(False, description="whether the log-probability of every token is returned")
+    glossary: dict[str, str] = Field(default_factory=dict, description="source terms and their translations")
+    required: tuple[str, ...] = Field((), description="phrases that translations must contain")
+    forbidden: tuple[str, ...] = Field((), description="phrases that translations must not contain")
+    prefix: str | None = Field(None, description="text with which translations must start")
+
+    @property
+    def texts(self) -> list[str]:
+        """All texts."""
+        return [self.text] if isinstance(self.text, str) else list(self.text)
+
+    @property
+    def constraints(self) -> PhraseConstraints | None:
+        """The constraints, or None if there are none."""
+        if not (self.glossary or self.required or self.forbidden or self.prefix):
+            return None
+        if len(self.glossary) + len(self.required) + len(self.forbidden) > _MAX_PHRASES:
+            raise ApiError(400, f"glossary, required and forbidden can have at most {_MAX_PHRASES} entries together.")
+        return PhraseConstraints(self.prefix or "", self.forbidden, self.required, self.glossary)
+
+
+class TextPairRequest(Settings):
+    """A source and a translation."""
+
+    source: str = Field(description="a sentence")
+    target: str = Field(description="its translation")
+
+
+class ScoreRequest(Settings):
+    """The body of /v1/score."""
+
+    pairs: tuple[TextPairRequest, ...] = Field(min_length=1, description="sentences with translations")
+    source: str | None = Field(None, description="source language")
+    target: str | None = Field(None, description="target language, for a model with several")
+    model: str | None = Field(None, description="name of a model")
+    tokens: bool = Field(False, description="whether the log-probability of every token is returned")
+
+
+class TranslateApi:
+    """The calls of this module."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    async def route(self, texts: list[str], source: str | None, target: str | None, model: str | None) -> Route:
+        """Return the model for a request; `auto` detects the source language."""
+        if source == "auto":
+            detected = await self.server.detect(texts)
+            source = detected.language
+        return self.server.catalogue.route(source, target, model)
+
+    async def translate(self, request: Request) -> Response:
+        """Translate texts; the answer has an object for each of them."""
+        body = await read_request(request, TranslateRequest, self.server.settings.limits.body_bytes)
+        self.server.check_texts(body.texts)
+        beam = max(self.server.settings.beam if body.beam is None else body.beam, 1 if body.beam else body.n_best)
+        most = self.server.settings.limits.beam
+        if beam > most:
+            raise ApiError(400, f"beam = {beam} is more than the maximum of this server, {most}. Use a smaller beam.")
+        if body.n_best > beam:
+            raise ApiError(400, f"n_best = {body.n_best} is more than beam = {beam}. Use a beam of {body.n_best}.")
+        route = await self.route(body.texts, body.source, body.target, body.model)
+        notes_of(request.scope).update(model=route.model.name, texts=len(body.texts))
+        task = TranslationTask(route, beam, body.n_best, body.constraints, body.alignment, body.token_scores)
+        translated = await self.server.batcher.translate(task, body.texts, request.is_disconnected)
+        target = await self.server.tokeniser(route.model, is_plain=task.is_plain)
+        records = [text.record(number, task, target) for number, text in enumerate(translated, 1)]
+        heading = {"model": route.model.name, "source": route.source, "target": route.target}
+        return JsonResponse({**heading, "translations": records})
+
+    async def alternatives(self, request: Request) -> Response:
+        """Return other words at one position of a translation, each with the translation that continues from it."""
+        body = await read_request(request, AlternativesRequest, self.server.settings.limits.body_bytes)
+        self.server.check_texts([body.text, body.translation])
+        if body.count > 2 * self.server.settings.limits.beam:
+            raise ApiError(400, f"count = {body.count} is more than {2 * self.server.settings.limits.beam}.")
+        route = await self.route([body.text], body.source, body.target, body.model)
+        notes_of(request.scope).update(model=route.model.name, texts=1)
+        worker = self.server.pool.worker(route.model, is_plain=False)
+        work = partial(word_alternatives, worker, route, body)
+        found = await self.server.batcher.run(worker, work, weight=body.count)
+        return JsonResponse({"alternatives": found})
+
+    async def score(self, request: Request) -> Response:
+        """Return the log-probability of given translations."""
+        body = await read_request(request, ScoreRequest, self.server.settings.limits.body_bytes)
+        self.server.check_texts([text for pair in body.pairs for text in (pair.source, pair.target)])
+        route = self.server.catalogue.route(body.source, body.target, body.model)
+        notes_of(request.scope).update(model=route.model.name, texts=len(body.pairs))
+        worker = self.server.pool.worker(route.model, is_plain=False)
+        scores = await self.server.batcher.run(worker, partial(_scores, worker, route, body), weight=len(body.pairs))
+        return JsonResponse({"model": route.model.name, "scores": scores})
+
+
+def _scores(worker: ModelWorker, route: Route, body: ScoreRequest) -> list[dict[str, Any]]:
+    """Score pairs in the thread of a worker; the records are those of `clearhead score` in JSON."""
+    scorer = worker.scorer()
+    from clearhead.decoding.scoring import TextPair
+
+    tag = "" if route.language is None else language_tag(route.language)
+    records = []
+    for score in scorer.score(TextPair(tag + pair.source, pair.target) for pair in body.pairs):
+        value = score.perplexity
+        perplexity = None if value is None or math.isinf(value) else value
+        record: dict[str, Any] = {
+            "log_prob": score.log_prob,
+            "perplexity": perplexity,
+            "num_tokens": len(score.tokens),
+        }
+        if body.tokens:
+            record |= {"tokens": scorer.vocabularies.target.pieces(score.tokens), "log_probs": list(score.log_probs)}
+        records.append(record)
+    return records
+
+
+_BODY = BodyExample.of(TranslateRequest, {"text": "Let's go", "source": "en", "target": "es", "beam": 4, "n_best": 2})
+_ANSWER = {
+    "model": "tatoeba",
+    "source": "en",
+    "target": "es",
+    "translations": [{"line": 1, "source": "Let's go", "translation": "Vamos", "score": -0.31, "has_ended": True}],
+}
+_WORD = BodyExample.of(
+    AlternativesRequest,
+    {"text": "How are you?", "source": "en", "target": "es", "translation": "¿Cómo estás?", "word": 2, "count": 3},
+)
+_WORDS = {"alternatives": [{"text": "¿Cómo está usted?", "word": "está", "probability": 0.21}]}
+_PAIRS = BodyExample.of(
+    ScoreRequest, {"pairs": [{"source": "Let's go", "target": "Vamos"}], "source": "en", "target": "es"}
+)
+_SCORES = {"model": "tatoeba", "scores": [{"log_prob": -1.5, "perplexity": 2.1, "num_tokens": 2}]}
+
+
+def make_router(server: Server) -> APIRouter:
+    """Return the routes of this module."""
+    router = APIRouter(tags=["Translation"], prefix="/v1")
+    api = TranslateApi(server)
+    errors = (400, 404, 413, 503, 504)
+
+    @router.post("/translate", **documented("Translate texts", answer=_ANSWER, body=_BODY, errors=errors))
+    async def translate(request: Request) -> Response:
+        server.authorise(request)
+        return await api.translate(request)
+
+    @router.post(
+        "/alternatives", **documented("Other words in a translation", answer=_WORDS, body=_WORD, errors=errors)
+    )
+    async def alternatives(request: Request) -> Response:
+        server.authorise(request)
+        return await api.alternatives(request)
+
+    @router.post("/score", **documented("Score translations", answer=_SCORES, body=_PAIRS, errors=errors))
+    async def score(request: Request) -> Response:
+        server.authorise(request)
+        return await api.score(request)
+
+    return router
