@@ -1,6 +1,7 @@
 """The application with few limits, for tests: no pages, one process for exercises, and settings that a test changes."""
 
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from fastapi.testclient import TestClient
 
 from clearhead.serve.api_errors import ApiError, answer_api_error
 from clearhead.serve.app import create_app
+from clearhead.serve.http_server import bind, make_http_server
 from clearhead.serve.server import Server
 from clearhead.serve.settings import ServeSettings
 from clearhead.settings import read_settings
@@ -34,6 +36,21 @@ def served_routes(server: Server, *routers: Any) -> Iterator[TestClient]:
     with TestClient(app, raise_server_exceptions=False) as client:
         yield client
         client.portal.call(server.stop)  # type: ignore[union-attr]
+
+
+@contextmanager
+def listening(settings: Mapping[str, Any] = {}) -> Iterator[str]:
+    """Yield the address of the application behind a real socket, in a thread of this process."""
+    web = make_http_server(Server(read_settings(ServeSettings, {"log": "off", **settings})))
+    listener = bind("127.0.0.1", 0)
+    thread = threading.Thread(target=web.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        web.should_exit = True
+        thread.join()
+        listener.close()
 
 
 def child_pids(handler: str) -> list[int]:
