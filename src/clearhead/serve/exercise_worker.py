@@ -86,8 +86,7 @@ def _sheet_text(sheet: Worksheet, request: Mapping[str, Any]) -> str:
 
 
 def _check(request: Mapping[str, Any]) -> bytes:
-    given = request["problem"]
-    problem = None if given is None else problem_data(given)
+    problem = None if request["problem"] is None else problem_data(request["problem"])
     workings = read_workings(_content(request), f".{request['format']}", problem)
     reports = mark_all(workings, Scheme(strict_rounding=request["strict_rounding"]))
     is_right = all(report.exit_code == 0 for report in reports)

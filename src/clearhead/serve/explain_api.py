@@ -206,7 +206,7 @@ def _documented(summary: str, **details: Any) -> dict[str, Any]:
 
 
 async def _routed(server: Server, body: _RoutedRequest) -> Mapping[str, Any]:
-    """Return the model of a request: its folder, its name, and the target language that it is told."""
+    """Return the model of a request: its folder, its name, and the target language to set, if it has several."""
     source = body.source or None
     if source == "auto":
         loop = asyncio.get_running_loop()
