@@ -9,7 +9,6 @@ import typer
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
-
 _PACKAGES = {"fastapi", "uvicorn", "starlette", "multipart", "prometheus_client", "lingua", "httptools"}
 
 
@@ -150,6 +149,6 @@ def _manage_keys(access: ApiKeyOptions) -> None:
     if access.remove_key is not None:
         file.remove(access.remove_key)
     if access.list_keys:
-        for key in file.keys():
+        for key in file.all_keys():
             rate = "no limit" if key.rate is None else f"{key.rate} per minute"
             typer.echo(f"{printable(key.name)}\t{rate}")

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import signal
 import socket
 import threading
@@ -21,6 +22,7 @@ from clearhead.serve.settings import LimitSettings
 _KEEP_ALIVE = 30  # seconds in which a connection may be idle between two requests
 _MAX_HEADER_BYTES = 64 * 1024
 _BACKLOG = 2048
+_QUIET = ("python_multipart", "multipart")  # loggers that describe requests on standard error
 _REASONS = {408: "Request Timeout", 431: "Request Header Fields Too Large", 503: "Service Unavailable"}
 
 
@@ -144,6 +146,8 @@ def bind(host: str, port: int) -> socket.socket:
 
 def make_http_server(server: Server) -> HttpServer:
     """Return a server that is ready to run, with a socket or within another event loop."""
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(logging.ERROR)
     settings: dict[str, Any] = {
         "http": limited_protocol(server.settings.limits),
         "ws": "none",

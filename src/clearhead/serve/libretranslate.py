@@ -12,7 +12,7 @@ from starlette.responses import Response
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError, JsonResponse
 from clearhead.serve.catalogue import Route, language_name
-from clearhead.serve.document_translation import document_formats, translate_html
+from clearhead.serve.document_translation import DocumentTarget, document_formats, translate_html
 from clearhead.serve.middleware import notes_of
 from clearhead.serve.request_fields import read_fields
 from clearhead.serve.server import Server
@@ -130,7 +130,8 @@ class LibreTranslate:
         notes_of(request.scope).update(model=route.model.name, texts=len(wanted.texts))
         answer: dict[str, Any]
         if wanted.is_html:
-            pages = [await translate_html(self.server, route, text) for text in wanted.texts]
+            target = DocumentTarget(self.server, route.source, route.target)
+            pages = [await translate_html(target, text) for text in wanted.texts]
             answer = {"translatedText": pages if wanted.is_list else pages[0]}
             alternatives: list[list[str]] = [[] for _ in pages]
         else:

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
-from starlette.requests import Request
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message
 
 from clearhead.serve.api_errors import ApiError
 from clearhead.serve.request_body import parse_object, read_bytes
@@ -48,20 +51,28 @@ def _form(body: bytes) -> dict[str, str]:
 
 async def _multipart_texts(request: Request, limit: int) -> dict[str, str]:
     """Return the fields of a multipart form that are texts."""
-    length = request.headers.get("content-length", "")
-    if not length.isdecimal() or int(length) > limit:
-        raise ApiError(413, f"a form needs a content-length of at most {limit:,} bytes.")
-    form = await read_form(request)
+    form = await read_form(request, limit)
     return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
-async def read_form(request: Request, max_files: int = 1) -> Mapping[str, Any]:
-    """Return the fields of a multipart form, or raise ApiError 400."""
-    from starlette.exceptions import HTTPException
-    from starlette.requests import ClientDisconnect
+async def read_form(request: Request, limit: int) -> FormData:
+    """Return the fields and the file of a multipart form, or raise ApiError 400, or 413 if it is too large."""
+    length = request.headers.get("content-length", "")
+    too_large = ApiError(413, f"the form is larger than the maximum of {limit:,} bytes. Send less.")
+    if length.isdecimal() and int(length) > limit:
+        raise too_large
+    size = 0
+
+    async def receive() -> Message:
+        nonlocal size
+        message = await request.receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise too_large
+        return message
 
     try:
-        return await request.form(max_files=max_files, max_fields=_MAX_FIELDS)
+        return await Request(request.scope, receive).form(max_files=1, max_fields=_MAX_FIELDS)
     except HTTPException as wrong:
         raise ApiError(400, f"the form cannot be read: {wrong.detail}") from None
     except ClientDisconnect:

@@ -30,7 +30,7 @@ class Server:
     def __init__(self, settings: ServeSettings) -> None:
         if settings.keys.file is not None and not Path(settings.keys.file).is_file():
             raise ConfigError(
-                f"keys.file = '{printable(settings.keys.file)}' does not exist. Add a key first, or remove this setting.",
+                f"keys.file = '{printable(settings.keys.file)}' does not exist. Add a key first, or remove the setting.",
                 options=("keys",),
             )
         if settings.keys.is_required and settings.keys.file is None:
@@ -103,11 +103,12 @@ class Server:
     async def start(self) -> None:
         """Start everything that needs a running event loop."""
         if self.settings.loading.idle_minutes is not None:
-            self._spawn(self._unload_idle())
+            self.spawn(self._unload_idle())
         for hook in self._starting:
             await hook()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the requests; it is cancelled when the server stops."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
