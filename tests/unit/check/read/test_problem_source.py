@@ -8,7 +8,7 @@ from clearhead.check import check
 from clearhead.check.classroom import grades_csv, mark_class
 from clearhead.check.marks import Scheme
 from clearhead.check.read.problem_source import is_problem_file, load_given_problem, load_named_problem
-from clearhead.check.read.reading import load_workings
+from clearhead.check.read.reading import load_workings, read_workings
 from clearhead.errors import ProblemError
 
 PROBLEM = (
@@ -72,6 +72,21 @@ def test_every_kind_of_working_is_bound_to_its_folder(rooms, suffix):
     (rooms / f"w.{suffix}").write_text(contents[suffix])
     with pytest.raises(ProblemError, match="is outside the folder of the working"):
         load_workings(rooms / f"w.{suffix}")
+
+
+@pytest.mark.parametrize("name", ["q.yaml", "{folder}/q.yaml", "../secret.yaml", "/etc/passwd", "exam-self-atention"])
+def test_a_working_that_is_no_file_can_name_only_the_gallery(rooms, monkeypatch, name):
+    monkeypatch.chdir(rooms)
+    shown = name.format(folder=rooms)
+    for content, suffix in ((f"problem: {shown}\n{WRITTEN}", ".yaml"), (f"problem,{shown}\nQ,1,2\n,3,1\n", ".csv")):
+        with pytest.raises(ProblemError, match="is not an exercise of the gallery"):
+            read_workings(content.encode(), suffix)
+    with pytest.raises(ProblemError, match="a working that is not a file cannot name one"):
+        read_workings(WRITTEN.encode(), ".yaml", shown)
+    (working,) = read_workings(f"problem: exam-self-attention\n{WRITTEN}".encode(), ".yaml")
+    assert working.problem["kind"] == "self-attention"
+    (working,) = read_workings(WRITTEN.encode(), ".yaml", "exam-self-attention")
+    assert working.problem["kind"] == "self-attention"
 
 
 def test_a_given_problem_can_be_anywhere_and_replaces_the_name_in_the_working(rooms):
