@@ -48,10 +48,10 @@ class Desk:
         return page
 
 
-def serious_faults(page: Any) -> list[tuple[str, str]]:
+def serious_faults(page: Any, options: dict[str, Any] | None = None) -> list[tuple[str, str]]:
     """Return the serious and critical faults that axe finds on a page: the rule, and the first element."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    violations = axe.Axe().run(page).response["violations"]
+    violations = axe.Axe().run(page, options=options or axe.DEFAULT_OPTIONS).response["violations"]
     return [
         (fault["id"], fault["nodes"][0]["html"][:200])
         for fault in violations

@@ -1,5 +1,6 @@
 """The routes of the web pages and of the files that they load, with headers that keep foreign content out."""
 
+from asyncio import to_thread
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -7,8 +8,10 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clearhead.errors import printable
+from clearhead.errors import ClearheadError, printable
+from clearhead.files.reading import read_file
 from clearhead.serve.api_errors import ApiError
+from clearhead.serve.explain_api import page_policy
 from clearhead.serve.page_files import FRAMES, LANGUAGES, PAGES, PageFile, make_frame, make_page, static_files
 
 if TYPE_CHECKING:
@@ -42,9 +45,13 @@ def make_router(server: "Server") -> APIRouter:
     async def frame(request: Request) -> Response:
         return _answer(_find(frames, request), request)
 
+    async def film(request: Request) -> Response:
+        return await to_thread(_film, server, request.path_params["name"])
+
     for path in PAGES:
         router.add_api_route(path, page, methods=["GET", "HEAD"], response_model=None)
     router.add_api_route("/static/{name:path}", static, methods=["GET", "HEAD"], response_model=None)
+    router.add_api_route("/models/{name}/film", film, methods=["GET", "HEAD"], response_model=None)
     router.add_api_route("/frame/{name}", frame, methods=["GET", "HEAD"], response_model=None)
     return router
 
@@ -63,6 +70,17 @@ def choose_language(request: Request) -> str:
             continue
     ranked = (code for weight, code in sorted(wishes, key=lambda wish: wish[0]) if weight < 0 and code in LANGUAGES)
     return next(ranked, "en")
+
+
+def _film(server: "Server", name: str) -> Response:
+    """Return the film of a model's training, a page of its own, in a sandbox and by the hashes of its own scripts."""
+    path = server.catalogue.find(name).path / "film.html"
+    try:
+        content = read_file(path)
+    except (OSError, ClearheadError):
+        raise ApiError(404, f"the model '{printable(name)}' has no film.") from None
+    headers = {**_HEADERS, "Content-Security-Policy": page_policy(content)}
+    return Response(content, media_type="text/html", headers=headers)
 
 
 def _find(table: Mapping[str, PageFile], request: Request) -> PageFile:

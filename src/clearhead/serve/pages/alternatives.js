@@ -18,7 +18,7 @@ export function makeAlternatives(box, { request, onChoice }) {
     box.showPopover();
     placeBox();
     try {
-      const answer = await run((signal) => post("/v1/alternatives", { ...request(), text: sentence.text, translation: translation.translation, word, count: COUNT }, signal));
+      const answer = await run((signal) => post("/v1/alternatives", { ...request(), text: sentence.text, translation: translation.translation, word: word + 1, count: COUNT }, signal));
       if (answer) list(sentence, word, answer.alternatives);
     } catch (error) {
       show(make("p", { lang: "en" }, error.message));

@@ -25,8 +25,10 @@
     return page;
   };
 
-  // The styles are files here, and the policy of the frame would report those in the page.
-  const parsed = (text) => new DOMParser().parseFromString(text.replace(/<style>.*?<\/style>/s, ""), "text/html");
+  // The styles are files here, and the policy of the frame would report those in the page. Cells of a table in a model
+  // card state their alignment as a style.
+  const withoutStyles = (text) => text.replace(/<style>.*?<\/style>/s, "").replace(/ style="text-align:(left|center|right)"/g, ' class="$1"');
+  const parsed = (text) => new DOMParser().parseFromString(withoutStyles(text), "text/html");
 
   const show = (message) => {
     const page = message.page === undefined ? skeleton(message) : parsed(message.page);

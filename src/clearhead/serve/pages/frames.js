@@ -25,5 +25,6 @@ export function showInFrame(box, { kind, label, content, onMessage = () => {}, h
 function takePlace(box, frame) {
   for (const other of [...box.children]) if (other !== frame) other.remove();
   frame.classList.remove("waiting");
+  box.dataset.shown = String(1 + Number(box.dataset.shown ?? 0));
   box.dispatchEvent(new CustomEvent("shown"));
 }

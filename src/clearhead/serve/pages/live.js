@@ -84,7 +84,7 @@
     const rows = [...card.querySelectorAll("li:not(.continuation)")];
     card.querySelector(".bars").classList.add("with-force");
     token.alternatives.forEach((other, n) => {
-      if (other.token === token.token || /^<.*>$/.test(other.piece)) return;
+      if (other.token === token.token || /^(<.*>|▁*)$/.test(other.piece)) return; // not a word by itself
       const prefix = prefixText([...TARGET.pieces.slice(0, at), other.piece]);
       rows[n].append(make("button", { type: "button", class: "force", "aria-label": liveText("force_word", { word: pieceText(other.piece) }), onclick: () => LIVE.send({ kind: "force", prefix }) }, liveText("force")));
     });

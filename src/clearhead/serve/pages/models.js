@@ -3,7 +3,7 @@ import "./site.js";
 import { get, onKey, showError } from "./api.js";
 import { addressOf, find, make } from "./elements.js";
 import { showInFrame } from "./frames.js";
-import { languageName, text, writeNumber } from "./texts.js";
+import { languageName, text, writeScore } from "./texts.js";
 
 async function show() {
   try {
@@ -23,7 +23,7 @@ function modelView(model) {
   const directions = model.directions.map(({ source, target }) => make("li", {}, make("a", { href: addressOf("/", { source, target, model: model.name }) }, `${languageName(source)} → ${languageName(target)}`)));
   const facts = [
     [text("models.directions"), make("ul", { class: "directions" }, directions)],
-    [text("models.licence"), model.licence ?? text("models.unknown")],
+    [text("models.licence"), [make("span", { lang: "en" }, model.licence ?? ""), model.licence ? null : text("models.unknown"), model.attribution ? make("p", { class: "hint", lang: "en" }, model.attribution) : null]],
     [text("models.explains"), model.can_explain ? make("a", { href: addressOf("/why", { model: model.name }) }, text("models.can_explain")) : text("models.cannot_explain")],
   ];
   return make("article", { class: "model", "aria-labelledby": id },
@@ -31,18 +31,18 @@ function modelView(model) {
     model.title ? make("p", { lang: "en" }, model.title) : null,
     make("dl", { class: "facts" }, facts.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
     model.scores?.length ? scoreTable(model.scores) : null,
-    model.has_film ? make("p", {}, make("a", { href: `${address}/film`, target: "_blank", rel: "noopener" }, text("models.film"))) : null,
+    model.has_film ? make("p", {}, make("a", { href: `/models/${encodeURIComponent(model.name)}/film` }, text("models.film"))) : null,
     cardView(model, address));
 }
 
-// The scores as the server has them: their keys are the columns.
 function scoreTable(scores) {
-  const rows = scores.map((score) => (typeof score === "object" && score !== null ? score : { score }));
-  const columns = [...new Set(rows.flatMap(Object.keys))].filter((name) => name !== "signature");
-  const write = (value) => (typeof value === "number" ? writeNumber(value) : Array.isArray(value) ? value.join(" – ") : value === null || value === undefined ? "" : String(value));
-  const head = make("tr", {}, columns.map((name) => make("th", { scope: "col" }, name.replaceAll("_", " "))));
-  const lines = rows.map((row) => make("tr", {}, columns.map((name, n) => make("td", {}, write(row[name]), n === columns.length - 1 && row.signature ? [make("br"), make("small", {}, String(row.signature))] : null))));
-  return make("div", { class: "scores", tabindex: 0, role: "group", "aria-label": text("models.scores") }, make("table", {}, make("caption", {}, text("models.scores")), make("thead", {}, head), make("tbody", {}, lines)));
+  const head = make("tr", {}, [text("models.direction"), "BLEU", "chrF", text("models.test")].map((name) => make("th", { scope: "col" }, name)));
+  const lines = scores.map(({ source, target, bleu, chrf, test, signature }) => make("tr", {},
+    make("th", { scope: "row" }, `${languageName(source)} → ${languageName(target)}`),
+    [bleu, chrf].map((score) => make("td", { class: "number" }, score === null ? "–" : writeScore(score))),
+    make("td", { lang: "en" }, test, signature ? make("small", {}, signature) : null)));
+  const table = make("table", {}, make("caption", {}, text("models.scores")), make("thead", {}, head), make("tbody", {}, lines));
+  return make("div", { class: "scores", tabindex: 0, role: "group", "aria-label": text("models.scores") }, table);
 }
 
 function cardView(model, address) {

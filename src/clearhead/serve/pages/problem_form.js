@@ -68,7 +68,7 @@ function makeGroup({ values, fields, label, fieldsOf, onChange, isTop = false })
   }
   function listOthers() {
     const others = fields.filter((field) => !entries.has(field.name) && !hidden.includes(field.name));
-    adder.replaceChildren(make("option", { value: "" }, text("form.add")), ...others.map((field) => make("option", { value: field.name, title: field.description }, `${field.name}: ${field.description}`)));
+    adder.replaceChildren(make("option", { value: "" }, text("form.add")), ...others.map((field) => make("option", { value: field.name, lang: "en" }, `${field.name}: ${field.description}`)));
     adder.hidden = !others.length;
   }
   adder.addEventListener("change", () => {

@@ -24,5 +24,7 @@ export function languageName(code, name = code) {
 
 const number = new Intl.NumberFormat(language, { maximumFractionDigits: 2 });
 const share = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
+const score = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+export const writeScore = (value) => score.format(value);
 export const writeNumber = (value) => number.format(value);
 export const writePercent = (value) => share.format(value);

@@ -151,9 +151,9 @@ find("#swap").addEventListener("click", () => {
   if (translation) boxes.source.value = translation;
   later.now();
 });
-find("#copy").addEventListener("click", async (event) => {
+find("#copy").addEventListener("click", async () => {
   await copyText(wholeTranslation());
-  flash(event.currentTarget, text("translate.copied"));
+  flash(find("#copy"), text("translate.copied"));
   find("#live").textContent = text("translate.copied");
 });
 

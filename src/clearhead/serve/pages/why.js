@@ -100,7 +100,6 @@ result.addEventListener("shown", () => {
   showProgress(false);
   const frame = find("iframe", result);
   find("#live").textContent = text("why.ready");
-  document.body.dataset.shown = String(Number(document.body.dataset.shown ?? 0) + 1);
   if (matchMedia("(max-width: 44rem)").matches) frame.scrollIntoView({ block: "start", behavior: "smooth" });
 });
 
