@@ -18,7 +18,7 @@ _RETRY = 10  # seconds, if the keys cannot be read
 
 
 @dataclass
-class Bucket:
+class RateBucket:
     """Requests that a client may still send; it fills up within a minute."""
 
     rate: int
@@ -46,7 +46,7 @@ class Access:
         self.settings = settings
         self.file = None if settings.file is None else KeyFile(settings.file)
         self._valid: OrderedDict[str, tuple[float, ApiKey]] = OrderedDict()
-        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+        self._buckets: OrderedDict[str, RateBucket] = OrderedDict()
 
     @property
     def is_open(self) -> bool:
@@ -63,9 +63,9 @@ class Access:
             return None
         text = key if isinstance(key, str) and key else header_key(request)
         if text and self.file is not None:
-            found = self._find(text)
-            self._limit(f"key {found.id}", found.rate)
-            return found.name
+            valid = self._find(text)
+            self._limit(f"key {valid.id}", valid.rate)
+            return valid.name
         if self.settings.is_required:
             raise ApiError(401, "an API key is required: send it as api_key, or as 'Authorization: Bearer KEY'.")
         self._limit(f"address {request.client.host if request.client else ''}", self.settings.rate)
@@ -95,7 +95,7 @@ class Access:
             return
         bucket = self._buckets.get(client)
         if bucket is None or bucket.rate != rate:
-            bucket = self._buckets[client] = Bucket(rate)
+            bucket = self._buckets[client] = RateBucket(rate)
         self._buckets.move_to_end(client)
         if len(self._buckets) > _MAX_REMEMBERED:
             self._buckets.popitem(last=False)

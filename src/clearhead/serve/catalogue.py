@@ -35,7 +35,7 @@ class ServedModel:
     name: str
     path: Path  # the folder as it was given, or that of a built-in model
     directions: tuple[Direction, ...]
-    tags: frozenset[str]  # target languages that the model is told; empty if it has one target
+    tags: frozenset[str]  # languages of its tags; empty if it has one target language
     title: str = ""
     licence: str | None = None
     attribution: str = ""
@@ -48,7 +48,7 @@ class ServedModel:
 
 @dataclass(frozen=True)
 class Route:
-    """A model and the direction in which it translates a request; `language` is the tag that it is told, if any."""
+    """A model and the direction in which it translates a request; `language` is the tag that it needs, if any."""
 
     model: ServedModel
     source: str
@@ -62,8 +62,8 @@ class Route:
     @property
     def folder(self) -> ModelFolder:
         """The model's files, with the target language; raise CheckpointError if they are gone."""
-        found = find_model(self.model.path)
-        return ModelFolder(found.folder, found.vocabularies, found.is_marian, self.language)
+        folder = find_model(self.model.path)
+        return ModelFolder(folder.folder, folder.vocabularies, folder.is_marian, self.language)
 
 
 class Catalogue:
@@ -128,11 +128,11 @@ def make_catalogue(names: Iterable[str]) -> Catalogue:
     models: list[ServedModel] = []
     for entry in entries:
         model = _served(entry)
-        taken = {other.name for other in models}
+        names_before = {other.name for other in models}
         if any(other.path == model.path and other.directions == model.directions for other in models):
             continue
         name, number = model.name, 2
-        while name in taken:
+        while name in names_before:
             name, number = f"{model.name}-{number}", number + 1
         models.append(ServedModel(name, *(getattr(model, field) for field in _FIELDS)))
     return Catalogue(models)

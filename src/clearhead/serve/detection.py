@@ -37,16 +37,16 @@ class Detector:
 
         If nothing can be recognised, or there is only one language, the first language is returned.
         """
-        known = self._known_codes()
-        if len(known) < 2:
+        codes = self._known_codes()
+        if len(codes) < 2:
             return [DetectedLanguage(self._codes[0], 100.0 if len(self._codes) == 1 else 0.0)]
         values = self._load().compute_language_confidence_values(text[:_MAX_CHARACTERS])
-        found = [
-            DetectedLanguage(known[value.language.iso_code_639_1.name.lower()], round(100 * value.value, 1))
+        languages = [
+            DetectedLanguage(codes[value.language.iso_code_639_1.name.lower()], round(100 * value.value, 1))
             for value in values
             if value.value >= 0.01
         ]
-        return found or [DetectedLanguage(self._codes[0], 0.0)]
+        return languages or [DetectedLanguage(self._codes[0], 0.0)]
 
     def detect_all(self, texts: Iterable[str]) -> DetectedLanguage:
         """Return the most likely language of texts that are in one language."""

@@ -169,8 +169,8 @@ class LibreTranslate:
             raise ApiError(400, "Invalid request: q parameter is not a text")
         self.server.check_texts(texts)
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self.server.threads, self.server.detector.detect, " ".join(texts))
-        return JsonResponse([language.record for language in found])
+        languages = await loop.run_in_executor(self.server.threads, self.server.detector.detect, " ".join(texts))
+        return JsonResponse([language.record for language in languages])
 
     @property
     def frontend_settings(self) -> dict[str, Any]:
@@ -205,8 +205,8 @@ def make_router(server: Server) -> APIRouter:
     translating = documented(
         "Translate a text or a list of texts", answer=answer, body=_TRANSLATE, errors=(400, 413, 415, 503, 504)
     )
-    found = [{"confidence": 98.2, "language": "es"}]
-    detecting = documented("Detect the language of a text", answer=found, body=_DETECT, errors=(400, 413, 415))
+    detected = [{"confidence": 98.2, "language": "es"}]
+    detecting = documented("Detect the language of a text", answer=detected, body=_DETECT, errors=(400, 413, 415))
 
     @router.post("/translate", **translating)
     async def translate(request: Request) -> Response:

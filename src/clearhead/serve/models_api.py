@@ -74,9 +74,9 @@ def make_router(server: Server) -> APIRouter:
 
     @router.get("/models/{name}", **documented("One model and its card", answer=card, errors=(404,)))
     async def model(request: Request, name: str) -> Response:
-        found = server.catalogue.find(name)
-        text = read_card(found)
-        return JsonResponse({**model_record(server, found), "card": text, "card_html": card_html(text)})
+        served = server.catalogue.find(name)
+        text = read_card(served)
+        return JsonResponse({**model_record(server, served), "card": text, "card_html": card_html(text)})
 
     @router.get("/languages", **documented("List the languages and their targets", answer=listed))
     async def languages(request: Request) -> Response:

@@ -30,7 +30,7 @@ class Server:
     def __init__(self, settings: ServeSettings) -> None:
         if settings.keys.file is not None and not Path(settings.keys.file).is_file():
             raise ConfigError(
-                f"keys.file = '{printable(settings.keys.file)}' does not exist. Add a key first, or remove the setting.",
+                f"keys.file = '{printable(settings.keys.file)}' does not exist. Add a key first, or leave it out.",
                 options=("keys",),
             )
         if settings.keys.is_required and settings.keys.file is None:

@@ -9,6 +9,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from clearhead.decoding.engines.engine import EngineNeeds, Use
 from clearhead.decoding.phrase_constraints import PhraseConstraints
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError, JsonResponse
@@ -17,8 +18,7 @@ from clearhead.serve.middleware import notes_of
 from clearhead.serve.model_pool import ModelWorker
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
-from clearhead.serve.translation_task import TranslationTask
-from clearhead.serve.word_alternatives import AlternativesRequest, word_alternatives
+from clearhead.serve.translation_task import TranslationTask, search_settings
 from clearhead.settings import Settings
 from clearhead.text.special import language_tag
 
@@ -54,6 +54,19 @@ class TranslateRequest(Settings):
         if len(self.glossary) + len(self.required) + len(self.forbidden) > _MAX_PHRASES:
             raise ApiError(400, f"glossary, required and forbidden can have at most {_MAX_PHRASES} entries together.")
         return PhraseConstraints(self.prefix or "", self.forbidden, self.required, self.glossary)
+
+
+class AlternativesRequest(Settings):
+    """The body of /v1/alternatives."""
+
+    text: str = Field(min_length=1, description="the sentence")
+    translation: str = Field(description="its translation, of which the words before `word` are kept")
+    word: int = Field(ge=1, description="position of the word, counted from 1; one more than there are continues it")
+    count: int = Field(5, ge=1, description="number of alternatives")
+    beam: int = Field(1, ge=1, description="beam of the continuations")
+    source: str | None = Field(None, description="source language; null is that of the model, auto detects it")
+    target: str | None = Field(None, description="target language; null is the first one of the model")
+    model: str | None = Field(None, description="name of a model; null is the first one that fits the languages")
 
 
 class TextPairRequest(Settings):
@@ -109,14 +122,15 @@ class TranslateApi:
         """Return other words at one position of a translation, each with the translation that continues from it."""
         body = await read_request(request, AlternativesRequest, self.server.settings.limits.body_bytes)
         self.server.check_texts([body.text, body.translation])
-        if body.count > 2 * self.server.settings.limits.beam:
-            raise ApiError(400, f"count = {body.count} is more than {2 * self.server.settings.limits.beam}.")
+        most = self.server.settings.limits.beam
+        for name, value in (("count", body.count), ("beam", body.beam)):
+            if value > most:
+                raise ApiError(400, f"{name} = {value} is more than the maximum of this server, {most}.")
         route = await self.route([body.text], body.source, body.target, body.model)
         notes_of(request.scope).update(model=route.model.name, texts=1)
         worker = self.server.pool.worker(route.model, is_plain=False)
-        work = partial(word_alternatives, worker, route, body)
-        found = await self.server.batcher.run(worker, work, weight=body.count)
-        return JsonResponse({"alternatives": found})
+        work = partial(_alternatives, worker, route, body)
+        return JsonResponse({"alternatives": await self.server.batcher.run(worker, work, weight=body.count)})
 
     async def score(self, request: Request) -> Response:
         """Return the log-probability of given translations."""
@@ -127,6 +141,17 @@ class TranslateApi:
         worker = self.server.pool.worker(route.model, is_plain=False)
         scores = await self.server.batcher.run(worker, partial(_scores, worker, route, body), weight=len(body.pairs))
         return JsonResponse({"model": route.model.name, "scores": scores})
+
+
+def _alternatives(worker: ModelWorker, route: Route, body: AlternativesRequest) -> list[dict[str, Any]]:
+    """Find other words in the thread of a worker; this needs torch."""
+    uses: tuple[Use, ...] = ("alternatives",)
+    translator = worker.translator(EngineNeeds(uses=uses))
+    from clearhead.decoding.word_alternatives import TranslatedSentence, word_alternatives
+
+    sentence = TranslatedSentence(body.text, body.translation, route.language)
+    choices = word_alternatives(translator, sentence, body.word, body.count, search_settings(body.beam))
+    return [{"text": choice.text, "word": choice.word, "probability": math.exp(choice.log_prob)} for choice in choices]
 
 
 def _scores(worker: ModelWorker, route: Route, body: ScoreRequest) -> list[dict[str, Any]]:
