@@ -18,7 +18,7 @@ from clearhead.text.special import language_tag
 
 @dataclass(frozen=True)
 class TranslatedSentence:
-    """A sentence, a translation of it that need not be the model's own, and the target language if there are several."""
+    """A sentence, a translation that need not be the model's own, and the target language if there are several."""
 
     source: str
     target: str

@@ -33,7 +33,30 @@ class BodyExample:
     @staticmethod
     def of(cls: type[Settings], example: Any) -> "BodyExample":
         """Return the body that is validated by settings."""
-        return BodyExample(cls.model_json_schema(ref_template="#/components/schemas/{model}"), example)
+        schema = cls.model_json_schema()
+        return BodyExample(_resolved(schema, schema.pop("$defs", {})), example)
+
+
+def _resolved(schema: Any, definitions: dict[str, Any]) -> Any:
+    """Return a schema in which references to definitions are replaced by them, so that it is complete in itself."""
+    if isinstance(schema, list):
+        return [_resolved(entry, definitions) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _resolved(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return {name: _resolved(value, definitions) for name, value in schema.items()}
+
+
+def without_framework_errors(description: dict[str, Any]) -> dict[str, Any]:
+    """Remove the status 422 from an OpenAPI description: FastAPI adds it, but no answer has it."""
+    for operations in description.get("paths", {}).values():
+        for operation in operations.values():
+            operation.get("responses", {}).pop("422", None)
+    schemas = description.get("components", {}).get("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    return description
 
 
 def documented(

@@ -23,6 +23,7 @@ from clearhead.serve import (
     page_routes,
     translate_api,
 )
+from clearhead.serve.api_documentation import without_framework_errors
 from clearhead.serve.api_errors import ApiError, answer_api_error, error_response
 from clearhead.serve.middleware import RequestMiddleware
 from clearhead.serve.server import Server
@@ -73,6 +74,8 @@ def create_app(server: Server) -> FastAPI:
         app.add_exception_handler(error, answer_api_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
+    describe = app.openapi
+    app.openapi = lambda: without_framework_errors(describe())  # type: ignore[method-assign]
     return app
 
 

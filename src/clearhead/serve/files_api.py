@@ -18,6 +18,7 @@ from clearhead.serve.document_translation import DocumentTarget, document_format
 from clearhead.serve.file_jobs import FileJob, FileJobs, result_name
 from clearhead.serve.libretranslate import LibreTranslate
 from clearhead.serve.middleware import notes_of
+from clearhead.serve.request_body import check_length
 from clearhead.serve.request_fields import read_form
 from clearhead.serve.server import Server
 
@@ -60,6 +61,7 @@ class FilesApi:
 
     async def upload(self, request: Request) -> Upload:
         """Read a form with a document; its temporary file is deleted."""
+        check_length(request, self.server.settings.limits.file_bytes)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "multipart/form-data":
             raise ApiError(415, "send the document as a form: multipart/form-data with a field `file`.")

@@ -12,18 +12,27 @@ from clearhead.settings import Settings, read_settings
 S = TypeVar("S", bound=Settings)
 
 
-async def read_bytes(request: Request, limit: int) -> bytes:
-    """Return the body, or raise ApiError 413 as soon as it is larger than the limit."""
-    too_large = ApiError(413, f"the body of the request is larger than the maximum of {limit:,} bytes. Send less.")
+def too_large(limit: int) -> ApiError:
+    """Return the error for a body that is larger than a number of bytes."""
+    return ApiError(413, f"the body of the request is larger than the maximum of {limit:,} bytes. Send less.")
+
+
+def check_length(request: Request, limit: int) -> None:
+    """Raise ApiError 413 if a request announces a larger body."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limit:
-        raise too_large
+        raise too_large(limit)
+
+
+async def read_bytes(request: Request, limit: int) -> bytes:
+    """Return the body, or raise ApiError 413 as soon as it is larger than the limit."""
+    check_length(request, limit)
     chunks, size = [], 0
     try:
         async for chunk in request.stream():
             size += len(chunk)
             if size > limit:
-                raise too_large
+                raise too_large(limit)
             chunks.append(chunk)
     except ClientDisconnect:
         raise ApiError(400, "the client closed the connection before the request was complete.") from None

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
 from clearhead.serve.api_errors import ApiError
-from clearhead.serve.request_body import parse_object, read_bytes
+from clearhead.serve.request_body import check_length, parse_object, read_bytes, too_large
 
 _FORM = "application/x-www-form-urlencoded"
 _MULTIPART = "multipart/form-data"
@@ -57,10 +57,7 @@ async def _multipart_texts(request: Request, limit: int) -> dict[str, str]:
 
 async def read_form(request: Request, limit: int) -> FormData:
     """Return the fields and the file of a multipart form, or raise ApiError 400, or 413 if it is too large."""
-    length = request.headers.get("content-length", "")
-    too_large = ApiError(413, f"the form is larger than the maximum of {limit:,} bytes. Send less.")
-    if length.isdecimal() and int(length) > limit:
-        raise too_large
+    check_length(request, limit)
     size = 0
 
     async def receive() -> Message:
@@ -68,7 +65,7 @@ async def read_form(request: Request, limit: int) -> FormData:
         message = await request.receive()
         size += len(message.get("body", b""))
         if size > limit:
-            raise too_large
+            raise too_large(limit)
         return message
 
     try:
