@@ -149,6 +149,7 @@ def _manage_keys(access: ApiKeyOptions) -> None:
     if access.remove_key is not None:
         file.remove(access.remove_key)
     if access.list_keys:
-        for key in file.all_keys():
+        listed = file.keys()
+        for key in listed:
             rate = "no limit" if key.rate is None else f"{key.rate} per minute"
             typer.echo(f"{printable(key.name)}\t{rate}")

@@ -57,7 +57,7 @@ class KeyFile:
             if connection.execute("DELETE FROM api_keys WHERE name = ?", (name,)).rowcount == 0:
                 raise ConfigError(f"{self._shown}: there is no key with the name '{printable(name)}'.")
 
-    def all_keys(self) -> list[ApiKey]:
+    def keys(self) -> list[ApiKey]:
         """Return all keys, by name."""
         self._check_exists()
         with self._open() as connection:

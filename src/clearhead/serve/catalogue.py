@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clearhead.errors import CheckpointError, ClearheadError, ConfigError, did_you_mean, printable
+from clearhead.errors import ClearheadError, ConfigError, did_you_mean, printable
 from clearhead.files.json_file import read_json
 from clearhead.formats.built_in import (
     DESCRIPTION,
@@ -192,10 +192,10 @@ def _code(value: object) -> str | None:
     return value if isinstance(value, str) and 2 <= len(value) <= 40 else None
 
 
-def is_gone(model: ServedModel) -> str | None:
-    """Return why the files of a model cannot be used any more, or None."""
+def is_usable(model: ServedModel) -> bool:
+    """Return whether the files of a model are still there; they are not read."""
     try:
         find_model(model.path)
-    except (ClearheadError, OSError) as wrong:
-        return str(wrong) if isinstance(wrong, CheckpointError) else f"{wrong}."
-    return None
+    except (ClearheadError, OSError):
+        return False
+    return True

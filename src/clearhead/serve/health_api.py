@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from clearhead.serve.api_documentation import documented
 from clearhead.serve.api_errors import JsonResponse, error_response
-from clearhead.serve.catalogue import is_gone
+from clearhead.serve.catalogue import is_usable
 from clearhead.serve.metrics import CONTENT_TYPE
 from clearhead.serve.server import Server
 
@@ -32,9 +32,8 @@ def make_router(server: Server) -> APIRouter:
             return error_response(503, "the server is stopping.", queue.retry_after)
         if server.batcher.num_waiting >= queue.max_sentences:
             return error_response(503, "the queue is full.", queue.retry_after)
-        reasons = [reason for model in server.catalogue.models if (reason := is_gone(model)) is not None]
-        if len(reasons) == len(server.catalogue.models):
-            return error_response(503, f"no model can be used: {reasons[0]}", queue.retry_after)
+        if not any(map(is_usable, server.catalogue.models)):
+            return error_response(503, "the folders of all models were removed.", queue.retry_after)
         return JsonResponse(_OK)
 
     @router.get("/metrics", **documented("Metrics in Prometheus' format", media_type="text/plain"))

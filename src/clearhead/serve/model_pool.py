@@ -16,6 +16,7 @@ from clearhead.errors import CheckpointError, is_out_of_memory, not_installed
 from clearhead.formats.model_folder import find_model
 from clearhead.serve.api_errors import ApiError
 from clearhead.serve.catalogue import Catalogue, ServedModel
+from clearhead.serve.request_log import RequestLog
 from clearhead.serve.settings import ModelSettings
 from clearhead.serve.translation_task import TranslationTask, search_settings
 from clearhead.text.tokeniser import Tokeniser
@@ -32,8 +33,8 @@ R = TypeVar("R")
 class ModelWorker:
     """One model with one engine, and the thread that uses it. All methods run in this thread."""
 
-    def __init__(self, model: ServedModel, settings: ModelSettings, *, is_plain: bool) -> None:
-        self.model, self.settings, self.is_plain = model, settings, is_plain
+    def __init__(self, model: ServedModel, settings: ModelSettings, log: RequestLog, *, is_plain: bool) -> None:
+        self.model, self.settings, self.log, self.is_plain = model, settings, log, is_plain
         self.executor = ThreadPoolExecutor(1, thread_name_prefix=f"model-{model.name}")
         self.last_used = time.monotonic()
         self.target: Tokeniser | None = None  # that of the target language, once the model was loaded
@@ -65,7 +66,11 @@ class ModelWorker:
         except ModuleNotFoundError as missing:
             sentence = not_installed("this", missing.name or "a package", "translate")
         except (CheckpointError, OSError) as wrong:
-            sentence = f"the model {self.model.name} cannot be loaded: {wrong}"
+            self.log.event("not loaded", {"model": self.model.name, "reason": str(wrong)})
+            sentence = (  # the reason has the path of the folder, which is not for clients
+                f"the model {self.model.name} cannot be loaded: its folder was removed, or its files are damaged. The "
+                "log of the server says more."
+            )
         except (RuntimeError, MemoryError) as wrong:
             if not is_out_of_memory(wrong):
                 raise
@@ -123,15 +128,15 @@ class ModelWorker:
 class ModelPool:
     """All workers, made when they are first needed. Only the event loop calls its methods."""
 
-    def __init__(self, catalogue: Catalogue, settings: ModelSettings) -> None:
-        self.catalogue, self.settings = catalogue, settings
+    def __init__(self, catalogue: Catalogue, settings: ModelSettings, log: RequestLog) -> None:
+        self.catalogue, self.settings, self.log = catalogue, settings, log
         self._workers: dict[tuple[str, bool], ModelWorker] = {}
 
     def worker(self, model: ServedModel, *, is_plain: bool = True) -> ModelWorker:
         """Return the worker of a model: for plain translations, or for those that need a special engine."""
         key = model.name, is_plain
         if key not in self._workers:
-            self._workers[key] = ModelWorker(model, self.settings, is_plain=is_plain)
+            self._workers[key] = ModelWorker(model, self.settings, self.log, is_plain=is_plain)
         return self._workers[key]
 
     def is_loaded(self, model: ServedModel) -> bool:

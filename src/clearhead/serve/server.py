@@ -37,11 +37,11 @@ class Server:
             raise ConfigError("keys.is_required = true, but there is no keys.file with keys. Name one.")
         self.settings = settings
         self.catalogue: Catalogue = make_catalogue(settings.models)
+        self.log = RequestLog(is_on=settings.log == "json")
         self.metrics = ServerMetrics()
-        self.pool = ModelPool(self.catalogue, settings.loading)
+        self.pool = ModelPool(self.catalogue, settings.loading, self.log)
         self.batcher = Batcher(self.pool, settings.queue, self.metrics)
         self.access = Access(settings.keys)
-        self.log = RequestLog(is_on=settings.log == "json")
         self.detector = Detector(self.catalogue.codes)
         self.is_stopping = False
         self.threads = ThreadPoolExecutor(2, thread_name_prefix="detection")  # for work without a model
