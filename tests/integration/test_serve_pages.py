@@ -5,6 +5,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,11 +169,11 @@ def test_why_a_forced_word_starts_another_translation(visitor: Visitor) -> None:
     word = (force.get_attribute("aria-label") or "").removeprefix("Force the word ")
     force.click()
     frame = frame_of(page, "#result", 2)
-    assert page.get_by_label("Translation starts with").input_value() == word
+    assert page.get_by_label("Forced start").input_value() == word
     assert frame.locator("h1").inner_text().startswith(word)
     assert "was given, and the model continued it" in frame.locator("header .warning").first.inner_text()
     page.get_by_label("Sentence", exact=True).press_sequentially("!")  # another sentence is translated freely again
-    assert page.get_by_label("Translation starts with").input_value() == ""
+    assert page.get_by_label("Forced start").input_value() == ""
 
 
 def test_why_two_sentences_are_compared(visitor: Visitor) -> None:
@@ -509,6 +510,35 @@ def test_translate_an_error_of_the_server_is_shown_as_its_sentence(visitor: Visi
         page.keyboard.press("Enter")
     assert sent.value.headers["authorization"] == "Bearer secret"
     expect(page.locator("#output")).to_have_text("Es tarde.", timeout=SECONDS)
+
+
+def test_translate_a_document_is_uploaded_with_progress_and_downloaded(visitor: Visitor) -> None:
+    page = visitor.open("/")
+    name = f"{BAD} letter.md".replace("/", "_")
+    text = f"# {SENTENCE}\n\nIt is late. `code` <b>{BAD}</b>\n"
+    page.locator("#file").set_input_files({"name": name, "mimeType": "text/markdown", "buffer": text.encode()})
+    row = page.get_by_role("listitem").filter(has_text="letter.md")
+    download = row.get_by_role("link", name="Download")
+    expect(download).to_be_visible(timeout=SECONDS)
+    assert row.locator(".name").inner_text() == name
+    with page.expect_download() as saved:
+        download.click()
+    translated = Path(saved.value.path()).read_text("utf-8")
+    assert translated.startswith("# El perro negro corre.")
+    assert "`code`" in translated
+    expect(row).to_contain_text("The server has deleted the file")
+    assert page.evaluate("window.hacked ?? null") is None
+    assert faults_in(page) == []
+
+
+def test_translate_a_document_that_is_none_is_refused_in_one_sentence(visitor: Visitor) -> None:
+    visitor.are_errors_expected = True
+    page = visitor.open("/")
+    page.locator("#file").set_input_files({"name": "a.exe", "mimeType": "text/plain", "buffer": b"MZ"})
+    expect(page.locator("#uploads .error")).to_contain_text("documents of this kind are not translated.")
+    page.locator("#file").set_input_files({"name": "a.docx", "mimeType": "text/plain", "buffer": b"not a DOCX"})
+    expect(page.locator("#uploads .error").first).to_contain_text("a.docx", timeout=SECONDS)
+    assert page.locator("#uploads progress").count() == 0
 
 
 # ---- Models ----

@@ -27,4 +27,5 @@ const share = new Intl.NumberFormat(language, { style: "percent", maximumFractio
 const score = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 export const writeScore = (value) => score.format(value);
 export const writeNumber = (value) => number.format(value);
-export const writePercent = (value) => share.format(value);
+const LEAST = 0.001; // a smaller share would be rounded to zero
+export const writePercent = (value) => (value > 0 && value < LEAST ? `< ${share.format(LEAST)}` : share.format(value));
