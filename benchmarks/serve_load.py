@@ -3,7 +3,7 @@
 Server processes on 127.0.0.1 are asked for translations of short sentences by 1 to 1,000 clients at once (wrk, or a
 client of equal weight). Beside clearhead runs a naive server: FastAPI and one CTranslate2 call for each request, with
 the same converted model. Client and server share the cores, so the server's own CPU time a sentence is compared with
-that of the same engine offline, in batches, on the same sentences.
+that of the same engine offline on the same sentences: all at once, sorted by length, and in batches of 64 as they come.
 Run: python benchmarks/serve_load.py [--seconds 10] [--clients 1 16 64 256 1000] [--requests 100000] [--data FILE]
 """
 
@@ -25,6 +25,7 @@ from served_process import ServedProcess, served  # isort: skip
 
 PATH = "/v1/translate"
 _COLUMNS = "| server | clients | answers/s | p50 (ms) | p95 (ms) | p99 (ms) | statuses | failures | CPU ms/sentence |"
+_BATCH = 64  # sentences of an offline batch, as many as the clients whose CPU time is compared
 _NAIVE = str(Path(__file__).with_name("naive_server.py"))
 
 
@@ -47,17 +48,24 @@ def loaded(process: ServedProcess, bodies: Sequence[str], clients: int, seconds:
     return Row(load, (process.cpu_seconds - before) / max(1, load.statuses[200]))
 
 
-def offline_cpu(options: argparse.Namespace, sentences: Sequence[str]) -> tuple[float, float]:
-    """Return the CPU seconds and the seconds for one sentence, in a process of its own, by the same engine."""
-    command = [sys.executable, __file__, "--offline", options.source, options.target]
-    command += [str(options.beam)]
+@dataclass(frozen=True)
+class OfflineCost:
+    """CPU seconds for one sentence without a server: of all sentences at once, and in batches of `_BATCH` as they come."""
+
+    at_once: float
+    in_batches: float
+    per_second: float  # sentences, all at once
+
+
+def offline_cost(options: argparse.Namespace, sentences: Sequence[str]) -> OfflineCost:
+    """Measure the same engine in a process of its own."""
+    command = [sys.executable, __file__, "--offline", options.source, options.target, str(options.beam)]
     process = subprocess.run(command, input="\n".join(sentences), capture_output=True, text=True, check=True)
-    numbers = json.loads(process.stdout)
-    return numbers["cpu"] / len(sentences), numbers["seconds"] / len(sentences)
+    return OfflineCost(**json.loads(process.stdout))
 
 
 def translate_offline(source: str, target: str, beam: int) -> None:
-    """Translate the lines of standard input, and print the CPU time and the time that it took."""
+    """Translate the lines of standard input, and print the CPU time that a sentence took."""
     from clearhead.decoding.search.settings import SearchSettings
     from clearhead.decoding.translator import Translator
     from clearhead.formats.built_in import built_in_for
@@ -69,7 +77,13 @@ def translate_offline(source: str, target: str, beam: int) -> None:
     translator.translate(sentences[:200], settings)
     start, cpu = time.perf_counter(), time.process_time()
     translator.translate(sentences, settings)
-    print(json.dumps({"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}))
+    seconds, at_once = time.perf_counter() - start, time.process_time() - cpu
+    cpu = time.process_time()
+    for first in range(0, len(sentences), _BATCH):
+        translator.translate(sentences[first : first + _BATCH], settings)
+    in_batches = time.process_time() - cpu
+    cost = OfflineCost(at_once / len(sentences), in_batches / len(sentences), len(sentences) / seconds)
+    print(json.dumps(vars(cost)))
 
 
 def best_naive(options: argparse.Namespace, bodies: Sequence[str]) -> str:
@@ -116,7 +130,7 @@ def describe(options: argparse.Namespace, sentences: Sequence[str]) -> None:
           f"beam {options.beam}, one a request, {options.seconds:g} s for each row\n")  # fmt: skip
 
 
-def compare_servers(options: argparse.Namespace, bodies: Sequence[str], cpu_offline: float) -> None:
+def compare_servers(options: argparse.Namespace, bodies: Sequence[str], offline: OfflineCost) -> None:
     """Print the table of both servers, and the ratio of CPU times."""
     way = best_naive(options, bodies) if not options.without_naive else ""
     print(_COLUMNS, "|---" * 9 + "|", sep="\n")
@@ -132,7 +146,9 @@ def compare_servers(options: argparse.Namespace, bodies: Sequence[str], cpu_offl
                 print(loaded(process, bodies, clients, options.seconds).text(f"naive ({way})"), flush=True)
     print()
     for clients, row in rows.items():
-        print(f"- CPU time a sentence with {clients:,} clients: {row.cpu / cpu_offline:.2f} times that offline")
+        ratios = [row.cpu / cost for cost in (offline.at_once, offline.in_batches)]
+        print(f"- CPU time a sentence with {clients:,} clients: {ratios[0]:.2f} times that of all sentences at once "
+              f"offline, {ratios[1]:.2f} times that of batches of {_BATCH}")  # fmt: skip
     print()
 
 
@@ -177,9 +193,10 @@ def main() -> None:
     fields = {"source": options.source, "target": options.target, "beam": options.beam}
     bodies = [json.dumps({"text": sentence, **fields}, ensure_ascii=False) for sentence in sentences]
     describe(options, sentences)
-    cpu, seconds = offline_cpu(options, sentences)
-    print(f"Offline, in batches: {1000 * cpu:.3f} ms of CPU a sentence, {1 / seconds:,.0f} sentences/s.\n", flush=True)
-    compare_servers(options, bodies, cpu)
+    offline = offline_cost(options, sentences)
+    print(f"Offline, CPU time a sentence: {1000 * offline.at_once:.3f} ms of all at once ({offline.per_second:,.0f} "
+          f"sentences/s), {1000 * offline.in_batches:.3f} ms in batches of {_BATCH}.\n", flush=True)  # fmt: skip
+    compare_servers(options, bodies, offline)
     if options.requests:
         show_memory(options, bodies)
 

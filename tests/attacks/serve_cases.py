@@ -71,12 +71,19 @@ def attack(url: str, num_cases: int, number: int = 1) -> FuzzReport:
     operations = [operation.ok() for operation in schema.get_all_operations()]
     operations = [operation for operation in operations if not operation.path.endswith(_STREAMS)]
     report = FuzzReport()
-    each = max(1, round(num_cases / len(operations) / 2))
+    num_varied = sum(1 for operation in operations if _has_input(operation))
+    each = max(1, round(num_cases / num_varied / 2))  # right requests, and as many wrong ones
     with requests.Session() as session:
         for operation in operations:
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
                 _attack_operation(operation, mode, report, session, each, number)
     return report
+
+
+def _has_input(operation: Any) -> bool:
+    """Return whether requests can differ: of the others there is one case."""
+    raw = operation.definition.raw
+    return bool(raw.get("requestBody") or raw.get("parameters"))
 
 
 def _attack_operation(
