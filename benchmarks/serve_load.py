@@ -50,7 +50,7 @@ def loaded(process: ServedProcess, bodies: Sequence[str], clients: int, seconds:
 
 @dataclass(frozen=True)
 class OfflineCost:
-    """CPU seconds for one sentence without a server: of all sentences at once, and in batches of `_BATCH` as they come."""
+    """CPU seconds for a sentence without a server: of all sentences at once, and in batches of 64 as they come."""
 
     at_once: float
     in_batches: float
@@ -168,7 +168,8 @@ def show_memory(options: argparse.Namespace, bodies: Sequence[str]) -> None:
                     statuses[status] = statuses.get(status, 0) + count
                 if not load.statuses:
                     raise SystemExit("the server does not answer any more.")
-            print(f"| {total:,} | {process.memory:.1f} | {statuses} |", flush=True)
+            if statuses:
+                print(f"| {total:,} | {process.memory:.1f} | {statuses} |", flush=True)
     print()
 
 
