@@ -20,7 +20,7 @@ from clearhead.serve.server import Server
 from clearhead.serve.settings import ServeSettings
 
 PICTURES = Path(__file__).parent / "pictures"
-SIZE = {"width": 1100, "height": 790}  # CSS pixels
+SIZE = {"width": 1100, "height": 745}  # CSS pixels
 SHARPNESS = 1.25  # pixels of a picture for a CSS pixel
 NUM_COLOURS = 256  # a picture of a page has few, and is a third as large with them
 WAIT = 60_000  # milliseconds
@@ -54,7 +54,7 @@ def open_exercise(page: Page, base: str) -> None:
 def write_picture(page: Page, name: str) -> None:
     """Write a picture of the window as a small PNG file."""
     picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
-    picture.quantize(NUM_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+    picture.quantize(NUM_COLOURS, method=Image.Quantize.MEDIANCUT, kmeans=2, dither=Image.Dither.NONE).save(
         PICTURES / f"{name}.png", optimize=True
     )
 

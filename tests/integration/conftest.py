@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.browser import CHROMIUM, Desk
+from tests.integration.served_pages import Visitor, served_site
 
 
 # Not one for the session: playwright runs an event loop in this thread until it stops, and no test that comes
@@ -28,3 +29,22 @@ def desk(browser: Any, tmp_path: Path) -> Iterator[Desk]:
         context.close()
     assert new_desk.complaints == []
     assert new_desk.requests == []
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    """The address of a server with the built-in model."""
+    pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+    with served_site() as address:
+        yield address
+
+
+@pytest.fixture
+def visitor(browser: Any, site: str) -> Iterator[Visitor]:
+    """Opens pages of the server; the browser has nothing to complain about, and loads nothing from elsewhere."""
+    opened = Visitor(browser, site)
+    yield opened
+    for context in opened.contexts:
+        context.close()
+    assert opened.complaints == []
+    assert opened.elsewhere == []

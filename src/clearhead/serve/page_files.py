@@ -109,13 +109,13 @@ def make_frame(frame: Frame) -> PageFile:
 
 def static_files() -> dict[str, PageFile]:
     """Return the styles and scripts of all pages, by their addresses below /static/."""
-    found = {}
+    loaded = {}
     for folder, package in _FOLDERS.items():
         for entry in files(package).iterdir():
             suffix = entry.name[entry.name.rfind(".") :]
             if suffix in _MEDIA_TYPES:
-                found[folder + entry.name] = PageFile(entry.read_bytes(), _MEDIA_TYPES[suffix])
-    return found
+                loaded[folder + entry.name] = PageFile(entry.read_bytes(), _MEDIA_TYPES[suffix])
+    return loaded
 
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:

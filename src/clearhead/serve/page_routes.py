@@ -93,7 +93,7 @@ def _find(table: Mapping[str, PageFile], request: Request) -> PageFile:
 
 def _answer(file: PageFile, request: Request) -> Response:
     headers = {**_HEADERS, **file.headers, "ETag": file.tag}
-    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
-    if file.tag in known:
+    tags = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
+    if file.tag in tags:
         return Response(status_code=304, headers=headers)
     return Response(file.content, media_type=file.media_type, headers=headers)

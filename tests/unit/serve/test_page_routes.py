@@ -2,18 +2,22 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from clearhead.formats.built_in import built_in_models
 from clearhead.serve import page_files, page_routes
 from clearhead.serve.api_errors import ApiError, answer_api_error
 from clearhead.serve.server import Server
 from clearhead.serve.settings import ServeSettings
+from tests.unit.serve.small_app import served
 
 SOURCES = {entry.name: entry.read_text("utf-8") for entry in files(page_files.PACKAGE).iterdir() if entry.is_file()}
 CATALOGUES = {code: page_files.catalogue_of(code) for code in page_files.LANGUAGES}
@@ -175,3 +179,24 @@ def test_the_html_of_the_pages_has_no_text_of_its_own(name: str) -> None:
     texts = {re.sub(r"\{\{[\w.]+\}\}", "", text).strip(" ·\n") for text in reader.found}
     formats = {"YAML", "Markdown", "LaTeX", "CSV", "TSV", "TXT", "HTML", "JSON"}
     assert texts <= {"", "clearhead", *formats}
+
+
+# ---- films ----
+
+
+def test_the_film_of_a_model_is_shown_in_a_sandbox_by_the_hashes_of_its_own_scripts(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(built_in_models()[0].folder, folder)
+    film = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-abc'\">Film"
+    (folder / "film.html").write_text(film, encoding="utf-8")
+    with served({"models": [str(folder)], "has_pages": True}) as client:
+        assert client.get("/v1/models").json()["models"][0]["has_film"] is True
+        answer = client.get("/models/mine/film")
+        assert answer.text == film
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'sha256-abc'; ")
+        assert policy.endswith("sandbox allow-scripts allow-downloads")
+        assert client.get("/models/other/film").status_code == 404
+        (folder / "film.html").unlink()
+        answer = client.get("/models/mine/film")
+        assert (answer.status_code, answer.json()) == (404, {"error": "the model 'mine' has no film."})
