@@ -3,6 +3,7 @@
 Processes of their own compute them, with limits of time, memory and size, because the texts come from strangers.
 """
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from fastapi import APIRouter
@@ -60,8 +61,7 @@ class CheckRequest(Settings):
 def make_router(server: Server, limits: WorkerLimits = EXERCISE_LIMITS) -> APIRouter:
     """Return the routes of exercises."""
     job = WorkerJob("exercise", "the exercise", {"seconds": limits.time_limit, "memory": _MEMORY})
-    killed_after = WorkerLimits(limits.time_limit + _GRACE, limits.max_waiting, limits.workers, limits.retry_after)
-    pool = WorkerPool(job, killed_after)
+    pool = WorkerPool(job, replace(limits, time_limit=limits.time_limit + _GRACE))
     server.at_stop(pool.stop)
     router = APIRouter(tags=["Exercises"])
     catalogue: list[bytes] = []  # the answer of /v1/exercises, which never changes

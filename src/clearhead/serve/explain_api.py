@@ -188,11 +188,13 @@ def make_router(server: Server) -> APIRouter:
 
 def _make_pool(server: Server) -> WorkerPool:
     settings = server.settings
+    minutes = settings.loading.idle_minutes
     limits = WorkerLimits(
-        settings.explain.time_limit,
-        settings.explain.max_waiting,
-        settings.explain.workers,
-        settings.queue.retry_after,
+        time_limit=settings.explain.time_limit,
+        max_waiting=settings.explain.max_waiting,
+        workers=settings.explain.workers,
+        retry_after=settings.queue.retry_after,
+        idle_seconds=None if minutes is None else 60 * minutes,
     )
     options = {"max_tokens": settings.explain.max_tokens, "device": settings.loading.device}
     return WorkerPool(WorkerJob("explain", "the explanation", options), limits)

@@ -35,6 +35,7 @@ class WorkerLimits:
     max_waiting: int
     workers: int = 1
     retry_after: int = 2  # seconds after which a refused client may try again
+    idle_seconds: float | None = None  # an idle process is ended after this time, and frees its memory; None: never
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,13 @@ class WorkerJob:
 class WorkerProcess:
     """One process, used by one thread at a time."""
 
-    def __init__(self, job: WorkerJob, retry_after: int) -> None:
-        self._job, self._retry_after = job, retry_after
+    def __init__(self, job: WorkerJob, limits: WorkerLimits) -> None:
+        self._job, self._limits = job, limits
         self._process: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()  # of the process, which `stop` kills from another thread
+        self._lock = threading.Lock()  # of the process, which other threads end
         self._is_stopped = False
+        self._num_requests = 0
+        self._idle_timer: threading.Timer | None = None
 
     @property
     def pid(self) -> int | None:
@@ -61,29 +64,49 @@ class WorkerProcess:
         process = self._process
         return None if process is None or process.poll() is not None else process.pid
 
-    def answer(self, request: bytes, seconds: float) -> bytes:
-        """Return the answer to a request, or raise ApiError; after this time the process is killed."""
-        process = self._started()
-        status, body = self._exchange(process, request, seconds)
+    def answer(self, request: bytes) -> bytes:
+        """Return the answer to a request, or raise ApiError; after the time limit the process is killed."""
+        with self._lock:
+            self._num_requests += 1
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
+        try:
+            status, body = self._exchange(self._started(), request, self._limits.time_limit)
+        finally:
+            self._start_idle_timer()
         if status != 200:
-            raise ApiError(status, body.decode(), retry_after=self._retry_after if status == 503 else None)
+            raise ApiError(status, body.decode(), retry_after=self._limits.retry_after if status == 503 else None)
         return body
 
     def stop(self) -> None:
         """Kill the process, and start no other."""
         with self._lock:
             self._is_stopped = True
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
             if self._process is not None:
+                _end(self._process)
+
+    def _start_idle_timer(self) -> None:
+        """End the process later, unless there is another request."""
+        if self._limits.idle_seconds is not None:
+            self._idle_timer = threading.Timer(self._limits.idle_seconds, self._end_idle, (self._num_requests,))
+            self._idle_timer.daemon = True
+            self._idle_timer.start()
+
+    def _end_idle(self, num_requests: int) -> None:
+        with self._lock:
+            if self._num_requests == num_requests and self._process is not None:
                 _end(self._process)
 
     def _started(self) -> subprocess.Popen[bytes]:
         """Return a process that waits for a request, which is a new one if the last one has ended."""
         with self._lock:
             if self._is_stopped:
-                raise ApiError(503, "the server is stopping. Try again later.", retry_after=self._retry_after)
-            if self._process is not None and self._process.poll() is None:
-                return self._process
+                raise ApiError(503, "the server is stopping. Try again later.", retry_after=self._limits.retry_after)
             if self._process is not None:
+                if self._process.poll() is None:
+                    return self._process
                 _end(self._process)
             command = [sys.executable, "-m", _MODULE, self._job.handler, orjson.dumps(dict(self._job.options)).decode()]
             try:
@@ -92,7 +115,7 @@ class WorkerProcess:
                 )
             except OSError as wrong:
                 sentence = f"the process for {self._job.title} could not be started: {wrong.strerror}. Try again later."
-                raise ApiError(503, sentence, retry_after=self._retry_after) from None
+                raise ApiError(503, sentence, retry_after=self._limits.retry_after) from None
             process = self._process
         status, body = self._exchange(process, None, _START_SECONDS)
         if status != READY:
@@ -130,7 +153,7 @@ class WorkerProcess:
                 504, f"{self._job.title} took longer than the limit of {seconds:g} s. Send a smaller request."
             )
         sentence = f"the process for {self._job.title} ended before it answered; another one starts. Send it again."
-        return ApiError(503, sentence, retry_after=self._retry_after)
+        return ApiError(503, sentence, retry_after=self._limits.retry_after)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -201,7 +224,7 @@ class WorkerPool:
     def _start(self) -> None:
         """Prepare the threads, each of which waits for a process."""
         self._idle = SimpleQueue()
-        self._processes = [WorkerProcess(self.job, self.limits.retry_after) for _ in range(self.limits.workers)]
+        self._processes = [WorkerProcess(self.job, self.limits) for _ in range(self.limits.workers)]
         for process in self._processes:
             self._idle.put(process)
         self._threads = ThreadPoolExecutor(self.limits.workers, thread_name_prefix=f"serve-{self.job.handler}")
@@ -213,6 +236,6 @@ class WorkerPool:
     def _work(self, idle: "SimpleQueue[WorkerProcess]", request: bytes) -> bytes:
         process = idle.get()
         try:
-            return process.answer(request, self.limits.time_limit)
+            return process.answer(request)
         finally:
             idle.put(process)

@@ -124,6 +124,21 @@ def test_a_process_is_killed_at_its_time_limit(make_pool: Callable[..., WorkerPo
     asyncio.run(ask())
 
 
+def test_an_idle_process_is_ended_and_the_next_request_starts_another(make_pool: Callable[..., WorkerPool]) -> None:
+    pool = make_pool(WorkerLimits(time_limit=30, max_waiting=2, idle_seconds=0.5))
+
+    async def ask() -> None:
+        first = await pool.answer({"text": "first"})
+        again = await pool.answer({"text": "again", "seconds": 1})  # longer than it may be idle
+        assert first.split()[0] == again.split()[0]
+        while pool.pids:
+            await asyncio.sleep(0.02)
+        later = await pool.answer({"text": "later"})
+        assert later.split()[0] != first.split()[0]
+
+    asyncio.run(ask())
+
+
 def test_a_full_queue_refuses_and_a_cancelled_request_leaves_it(make_pool: Callable[..., WorkerPool]) -> None:
     pool = make_pool(WorkerLimits(time_limit=30, max_waiting=1, retry_after=4))
 
