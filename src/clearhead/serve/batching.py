@@ -97,7 +97,8 @@ class Lane:
         oldest = self._loop.time() - _OLD
         for ticket in [ticket for ticket in self.tickets if ticket.arrival < oldest]:
             if ticket.is_disconnected is not None and await ticket.is_disconnected():
-                ticket.future.cancel()
+                if not ticket.future.done():
+                    ticket.future.set_exception(ApiError(400, "the client closed the connection before the answer."))
                 self.remove(ticket)
                 self.metrics.cancelled.inc()
 
@@ -162,10 +163,11 @@ class Lane:
         return outcomes
 
     async def close(self) -> None:
-        """End the loop; requests that wait are cancelled."""
+        """End the loop; requests that still wait are refused."""
         self._task.cancel()
         for ticket in self.tickets:
-            ticket.future.cancel()
+            if not ticket.future.done():
+                ticket.future.set_exception(ApiError(503, "the server is stopping.", retry_after=_PAUSE))
 
 
 def _shown_fault(fault: Exception) -> Exception:

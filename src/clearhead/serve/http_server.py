@@ -60,7 +60,7 @@ def limited_protocol(limits: LimitSettings) -> type[asyncio.Protocol]:
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
-            self._num_header_bytes = 0
+            self._num_header_bytes = self._num_header_bytes or 0
             if self._timer is None:
                 self._start_timer()
 

@@ -52,7 +52,10 @@ def _form(body: bytes) -> dict[str, str]:
 async def _multipart_texts(request: Request, limit: int) -> dict[str, str]:
     """Return the fields of a multipart form that are texts."""
     form = await read_form(request, limit)
-    return {name: value for name, value in form.items() if isinstance(value, str)}
+    try:
+        return {name: value for name, value in form.items() if isinstance(value, str)}
+    finally:
+        await form.close()  # a file that nobody wanted
 
 
 async def read_form(request: Request, limit: int) -> FormData:
