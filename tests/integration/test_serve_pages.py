@@ -177,6 +177,10 @@ def test_translate_an_error_of_the_server_is_shown_as_its_sentence(visitor: Visi
     page.get_by_label("Text to translate").fill(SENTENCE)
     expect(page.locator("#error")).to_have_text(f"bad <b>{BAD}</b>")
     page.unroute("**/v1/translate")
+    page.route("**/v1/translate", lambda route: route.abort())
+    page.get_by_label("Text to translate").fill(f"{SENTENCE} ")
+    expect(page.locator("#error")).to_have_text(ENGLISH["error.network"])
+    page.unroute("**/v1/translate")
     page.route("**/v1/translate", lambda route: route.fulfill(status=401, json={"error": "an API key is required."}))
     page.get_by_label("Text to translate").fill("It is late.")
     expect(page.get_by_label("API key")).to_be_visible()
@@ -215,6 +219,49 @@ def test_translate_a_document_that_is_none_is_refused_in_one_sentence(visitor: V
     page.locator("#file").set_input_files({"name": "a.docx", "mimeType": "text/plain", "buffer": b"not a DOCX"})
     expect(page.locator("#uploads .error").first).to_contain_text("a.docx", timeout=SECONDS)
     assert page.locator("#uploads progress").count() == 0
+
+
+def test_translate_a_busy_server_is_asked_again_after_the_time_that_it_states(visitor: Visitor) -> None:
+    visitor.are_errors_expected = True
+    page = visitor.open("/")
+    answers: list[int] = []
+
+    def answer(route: Any) -> None:
+        answers.append(1)
+        if len(answers) > 1:
+            route.continue_()
+        else:
+            route.fulfill(status=503, headers={"Retry-After": "1"}, json={"error": "the queue is full."})
+
+    page.route("**/v1/translate", answer)
+    translate(page, "It is late.", "Es tarde.")
+    assert page.locator("#error").inner_text() == ""
+    assert len(answers) == 2
+
+
+def test_translate_a_long_text_is_sent_in_parts_and_the_mirror_lies_below_its_words(visitor: Visitor) -> None:
+    page = visitor.open("/")
+    sizes: list[int] = []
+
+    def answer(route: Any) -> None:
+        texts = route.request.post_data_json["text"]
+        sizes.append(len(texts))
+        records = [{"translation": text, "source_words": text.split(), "alignment": "0-0"} for text in texts]
+        route.fulfill(json={"source": "en", "target": "es", "translations": records})
+
+    page.route("**/v1/translate", answer)
+    whole = " ".join(f"Sentence {n} of a long text." for n in range(230)) + "\n\nThe end."
+    translate(page, whole, whole)
+    assert sizes == [100, 100, 31]
+    assert page.locator("#output .word").count() == 230 * 6 + 2
+    heights = page.evaluate("['mirror', 'source'].map((id) => document.getElementById(id).scrollHeight)")
+    assert abs(heights[0] - heights[1]) <= 1
+    last = page.locator("#mirror span").last
+    last.scroll_into_view_if_needed()
+    place = last.bounding_box()
+    page.mouse.click(place["x"] + 3, place["y"] + place["height"] / 2)
+    caret = page.evaluate("document.getElementById('source').selectionStart")
+    assert whole[caret - 1 : caret + 4].strip().startswith("end") or whole[caret:].startswith("end")
 
 
 # ---- Models ----

@@ -119,6 +119,20 @@ def test_why_an_error_is_one_sentence_and_the_page_goes_on(visitor: Visitor) -> 
     assert page.locator("#error").inner_text() == ""
 
 
+def test_why_its_controls_fit_a_phone_in_the_dark(visitor: Visitor) -> None:
+    page = visitor.open("/why", viewport={"width": 360, "height": 740}, color_scheme="dark", locale="es")
+    page.get_by_label("Frase", exact=True).fill(SENTENCE)
+    page.keyboard.press("Enter")
+    frame = frame_of(page, "#result")
+    frame.wait_for_selector("body[data-ready]")
+    assert frame.locator(".force").count() > 0
+    frame.get_by_role("button", name="Desactivar esta cabeza").click()
+    expect(frame.locator(".live-head dt").first).to_have_text("Antes", timeout=SECONDS)
+    assert frame.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert faults_in(frame) == []
+
+
 # ---- Exercises ----
 
 

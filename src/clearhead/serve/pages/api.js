@@ -14,8 +14,6 @@ export class ApiError extends Error {
 }
 
 const headers = () => (sessionStorage.getItem(KEY) ? { Authorization: `Bearer ${sessionStorage.getItem(KEY)}` } : {});
-// Event streams and downloads are addresses, which have no headers.
-export const withKey = (address) => (sessionStorage.getItem(KEY) ? `${address}?${new URLSearchParams({ api_key: sessionStorage.getItem(KEY) })}` : address);
 
 const pause = (seconds, signal) =>
   new Promise((resolve, reject) => {

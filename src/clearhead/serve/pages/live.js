@@ -63,7 +63,7 @@
     if (change.error) return [make("p", { role: "alert" }, change.error)];
     const { before, after, is_same: isSame, total, tokens } = change.data;
     const line = (key, content) => [make("dt", {}, liveText(key)), make("dd", { dir: "auto" }, content)];
-    const texts = make("dl", { role: "status" }, line("before", before), line("after", isSame ? liveText("same") : changedWords(before, after)));
+    const texts = make("div", { role: "status" }, make("dl", {}, line("before", before), line("after", isSame ? liveText("same") : changedWords(before, after))));
     const moved = [...tokens].sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference)).slice(0, MOST_TOKENS);
     const head = make("tr", {}, [liveText("token"), liveText("log_before"), liveText("log_after")].map((name) => make("th", { scope: "col" }, name)));
     const rows = moved.map((one) => make("tr", {}, make("th", { scope: "row", dir: "auto" }, pieceText(one.piece)), make("td", {}, write(one.before, 3)), make("td", { class: one.difference < 0 ? "worse" : "better" }, write(one.after, 3))));

@@ -17,6 +17,7 @@ let detected = null;
 let sentences = []; // each with its `translation`, an object of the API
 const known = new Map(); // translations of sentences, by everything they depend on
 const MOST_KNOWN = 2000;
+const MOST_AT_ONCE = 100; // sentences of a request
 const run = latestOnly();
 
 // ---- languages and models ----
@@ -75,19 +76,31 @@ async function translate() {
   return undefined;
 }
 
+// Translate the sentences that are not known yet, some of them at a time; what is there is shown while the rest follows.
 async function fetchAll(parts, signal) {
   const isAuto = boxes.from.value === AUTO; // a language is detected in the whole text, so that no part of it is left out
   const open = parts.filter((part) => part.text && (isAuto || !known.has(nameFor(part.text))));
   const texts = [...new Set(open.map((part) => part.text))];
-  if (texts.length) {
-    const answer = await post("/v1/translate", { ...request(), text: texts, alignment: true }, signal);
-    if (isAuto) detected = answer.source;
-    if (known.size > MOST_KNOWN) known.clear();
-    answer.translations.forEach((translation, n) => known.set(nameFor(texts[n]), translation));
-  }
+  if (known.size > MOST_KNOWN) known.clear();
   if (!isAuto) detected = null;
-  for (const part of parts) if (part.text) part.translation = known.get(nameFor(part.text));
+  for (let start = 0; start < texts.length; start += MOST_AT_ONCE) {
+    const some = texts.slice(start, start + MOST_AT_ONCE);
+    const body = { ...request(), text: some, alignment: true };
+    if (isAuto && start > 0) body.source = detected;
+    const answer = await post("/v1/translate", body, signal);
+    if (isAuto) detected = answer.source;
+    answer.translations.forEach((translation, n) => known.set(nameFor(some[n]), translation));
+    if (start + MOST_AT_ONCE < texts.length) showPart(parts);
+  }
+  takeKnown(parts);
   return true;
+}
+function takeKnown(parts) {
+  for (const part of parts) if (part.text) part.translation = known.get(nameFor(part.text));
+}
+function showPart(parts) {
+  takeKnown(parts);
+  panels.show(parts, boxes.source.value);
 }
 
 const panels = makePanels({

@@ -1,5 +1,5 @@
 // Documents: a file is sent, its progress is shown as the server reports it, and the translated file is offered.
-import { remove, upload, withKey } from "./api.js";
+import { remove, upload } from "./api.js";
 import { make } from "./elements.js";
 import { text, writeNumber } from "./texts.js";
 
@@ -48,7 +48,7 @@ function fail(sentence, { bar, state, fault }) {
 
 function follow({ id, events, download }, shown) {
   const { row, bar, state, name } = shown;
-  const stream = new EventSource(withKey(events));
+  const stream = new EventSource(events);
   const cancel = make("button", { type: "button", class: "button", onclick: () => {
     stream.close();
     remove(`/v1/files/${encodeURIComponent(id)}`).catch(() => {}); // it may be gone already
@@ -65,7 +65,7 @@ function follow({ id, events, download }, shown) {
     stream.close();
     cancel.remove();
     bar.remove();
-    state.replaceChildren(make("a", { class: "button main", href: withKey(download), download: name, onclick: () => setTimeout(() => (state.textContent = text("upload.saved")), 500) }, text("upload.download")));
+    state.replaceChildren(make("a", { class: "button main", href: download, download: name, onclick: () => setTimeout(() => (state.textContent = text("upload.saved")), 500) }, text("upload.download")));
   });
   stream.addEventListener("error", (event) => {
     stream.close(); // a broken connection would be opened again, but the server says everything only once
