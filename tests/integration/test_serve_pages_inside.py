@@ -1,8 +1,10 @@
 """The pages Why and Exercises in a real browser, before a real server with the built-in model."""
 
 import re
+from io import BytesIO
 from typing import Any
 
+from openpyxl import Workbook
 from playwright.sync_api import expect
 
 from tests.integration.browser import IN_BROWSER
@@ -245,6 +247,25 @@ def test_exercises_a_working_is_opened_from_a_file(visitor: Visitor) -> None:
     assert page.locator("#file-name").inner_text().startswith("From the file <img src=x")
     assert "<script>" in frame_of(page, "#marks", 2).locator("h1").inner_text()
     assert [frame.evaluate("window.hacked ?? null") for frame in page.frames] == [None] * len(page.frames)
+
+
+def test_exercises_a_spreadsheet_is_marked_against_the_problem_that_was_typed(visitor: Visitor) -> None:
+    visitor.are_errors_expected = True  # the sample that is shown first is of another problem
+    page = visitor.open("/exercises#kind=softmax")
+    page.get_by_role("button", name="YAML").click()
+    page.get_by_label("Problem as YAML").fill("kind: softmax\nscores: [1, 2]\n")
+    page.get_by_role("tab", name="Mark a working").click()
+    frame_of(page, "#marks")
+    page.get_by_label("The working is of the problem under").check()
+    for number, (weight, sentence) in enumerate([(0.73, "The working is right."), (0.63, "The working has errors.")]):
+        book, content = Workbook(), BytesIO()
+        for column, value in enumerate(("weights", 0.27, weight), 1):
+            book.active.cell(1, column, value)
+        book.save(content)
+        file = {"name": f"{number}.xlsx", "mimeType": "application/octet-stream", "buffer": content.getvalue()}
+        page.locator("#working-file").set_input_files(file)
+        expect(page.locator("#live")).to_have_text(sentence)
+        assert page.locator("#file-name").inner_text() == f"From the file {number}.xlsx"
 
 
 def test_exercises_only_the_keyboard_is_needed(visitor: Visitor) -> None:
