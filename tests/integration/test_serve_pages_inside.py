@@ -84,7 +84,7 @@ def test_why_two_sentences_are_compared(visitor: Visitor) -> None:
     page.get_by_role("button", name="Compare two").click()
     page.get_by_label("Sentence", exact=True).fill("The bank of the river is green.")
     page.get_by_label("Second sentence").fill("The bank of the city is closed.")
-    page.get_by_label("Word in both").fill("bank")
+    page.get_by_label("Word (optional)").fill("bank")
     page.get_by_role("button", name="Compare", exact=True).click()
     frame = frame_of(page, "#result")
     frame.wait_for_selector("body[data-ready]")
