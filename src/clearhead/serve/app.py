@@ -28,7 +28,7 @@ from clearhead.serve.api_errors import ApiError, answer_api_error, error_respons
 from clearhead.serve.middleware import RequestMiddleware
 from clearhead.serve.server import Server
 
-_MODULES = (libretranslate, files_api, opennmt, translate_api, explain_api, exercise_api, models_api, health_api)
+_MODULES = (libretranslate, translate_api, opennmt, files_api, explain_api, exercise_api, models_api, health_api)
 _SENTENCES = {
     404: "there is nothing at this address. The addresses of the API are listed in /openapi.json.",
     405: "this address does not have this method. See /openapi.json.",

@@ -19,6 +19,7 @@ from clearhead.cli.models import models
 from clearhead.cli.plot import plot
 from clearhead.cli.prune import prune
 from clearhead.cli.score import score
+from clearhead.cli.serve import serve
 from clearhead.cli.solve import solve
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
@@ -37,6 +38,7 @@ VERBS = (
     plot,
     prune,
     score,
+    serve,
     solve,
     train,
     translate,

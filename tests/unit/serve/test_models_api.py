@@ -5,6 +5,7 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from clearhead.serve.catalogue import make_catalogue
+from clearhead.serve.health_api import make_router
 from clearhead.serve.models_api import card_html, read_card
 from tests.small_run import make_run
 from tests.unit.serve.small_app import served
@@ -60,3 +61,4 @@ def test_metrics_count_requests_by_path_and_status(translating: TestClient) -> N
     assert 'clearhead_requests_total{method="",path="other",status="404"}' in text
     assert "/no/such/path" not in text
     assert "clearhead_batch_sentences_bucket" in text
+    assert make_router.__doc__

@@ -140,6 +140,6 @@ def test_the_lines_of_a_text_are_counted_and_joined() -> None:
     text = TextLines.of("a\r\n\nb\r")
     assert text.lines == ("a", "", "b", "")
     assert text.places == (0, 2)
-    assert [number for number in map(num_sentences, ("", "a" * 149, "a" * 150, "a" * 450))] == [1, 1, 2, 4]
+    assert list(map(num_sentences, ("", "a" * 149, "a" * 150, "a" * 450))) == [1, 1, 2, 4]
     assert joined([TextLines.of("")], [])[0].text == ""
     assert TranslateRequest(text="a").texts == ["a"]
