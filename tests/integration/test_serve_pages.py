@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
 
 from clearhead.serve import page_files
 from tests.integration.browser import IN_BROWSER
 from tests.integration.served_pages import BAD, SECONDS, SENTENCE, Visitor, faults_in, focused, frame_of, tab_to
 
 pytestmark = IN_BROWSER
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 ENGLISH = page_files.catalogue_of("en")
 
 

@@ -4,13 +4,14 @@ import re
 from io import BytesIO
 from typing import Any
 
+import pytest
 from openpyxl import Workbook
-from playwright.sync_api import expect
 
 from tests.integration.browser import IN_BROWSER
 from tests.integration.served_pages import BAD, SECONDS, SENTENCE, Visitor, faults_in, focused, frame_of, tab_to
 
 pytestmark = IN_BROWSER
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
 
 # ---- Why ----
