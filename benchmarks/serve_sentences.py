@@ -4,6 +4,8 @@ import itertools
 import random
 from pathlib import Path
 
+from clearhead.files.input import input_lines
+
 _WHO = ("I", "We", "They", "My sister", "The teacher", "Tom", "The old man", "Her friends", "The children", "Nobody")
 _DID = ("saw", "bought", "lost", "found", "wanted", "forgot", "sold", "liked", "painted", "needed")
 _WHAT = ("a red car", "the book", "some bread", "an umbrella", "the keys", "a small house", "two tickets", "the letter")
@@ -25,8 +27,8 @@ def made_sentences(number: int, seed: int = 1) -> list[str]:
 
 
 def sentences_of(data: Path | None, number: int, seed: int = 1) -> list[str]:
-    """Return the first lines of a file that are not empty, or sentences from templates."""
+    """Return the first lines of a file (also .gz or .xz) that are not empty, or sentences from templates."""
     if data is None:
         return made_sentences(number, seed)
-    lines = [line.strip() for line in data.read_text(encoding="utf-8").splitlines() if line.strip()]
-    return lines[:number]
+    lines = (line.strip() for line in input_lines(str(data)))
+    return list(itertools.islice((line for line in lines if line), number))
