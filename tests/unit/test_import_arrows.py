@@ -65,7 +65,17 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
             *("clearhead", "steps", "worksheet", "check", "text", "data", "model", "formats", "decoding", "evaluation"),
             *("training", "explain", "experiments", "documents"),
         },
-        {"fastapi", "starlette", "uvicorn", "multipart", "prometheus_client", "lingua", "orjson", "pydantic", "markdown_it"},
+        {
+            "fastapi",
+            "starlette",
+            "uvicorn",
+            "multipart",
+            "prometheus_client",
+            "lingua",
+            "orjson",
+            "pydantic",
+            "markdown_it",
+        },
     ),
     "cli": (EVERYTHING, {"typer", "rich", "uvicorn"}),
     "models": (set(), set()),  # data: the built-in models
