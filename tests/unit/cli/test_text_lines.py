@@ -29,8 +29,9 @@ def test_lines_go_to_the_file_or_to_standard_output(tmp_path: Path, capsys: pyte
     assert (tmp_path / "out").read_text() == "one\n\ntwo\n"
 
 
-def test_a_page_is_promised_only_where_there_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_is_promised_with_what_is_on_it(capsys: pytest.CaptureFixture[str]) -> None:
     hint_at_page("runs/my", "convolutional")
-    assert capsys.readouterr().err == ""
+    sentence = "clearhead: clearhead explain -m runs/my TEXT -o page.html makes a page with these numbers.\n"
+    assert capsys.readouterr().err == sentence
     hint_at_page("runs/my", "transformer")
-    assert "clearhead explain -m runs/my TEXT -o page.html makes a page" in capsys.readouterr().err
+    assert capsys.readouterr().err == sentence.replace("these numbers", "every head and layer")
