@@ -192,10 +192,10 @@ def _linked(
     cores = [index for tokens in linked for index in tokens if source.tokens[index].is_core]
     parts = [TargetToken(core, frozenset(cores or [index for tokens in linked for index in tokens]))]
     if before:
-        signs = _signs(source, linked, 0) or (_signs(source, run.words[:1], 0) if is_first else [])
+        signs = (_signs(source, run.words[:1], 0) if is_first else []) or _signs(source, linked, 0)
         parts.insert(0, TargetToken(before, frozenset(signs), is_core=False))
     if after:
-        signs = _signs(source, linked, -1) or (_signs(source, run.words[-1:], -1) if is_last else [])
+        signs = (_signs(source, run.words[-1:], -1) if is_last else []) or _signs(source, linked, -1)
         parts.append(TargetToken(after, frozenset(signs), is_core=False))
     return parts
 
