@@ -25,11 +25,7 @@ NAMES_THE_CLASS = {
     "formats/marian.py",
     "formats/torch_transformer.py",
     "formats/weights.py",
-    # An explanation shows the embeddings, layers and heads of this very architecture; opening.py refuses other models.
-    *(
-        f"explain/{name}.py"
-        for name in ("comparison", "contributions", "lens", "opening", "outputs", "sentence", "traced_pass")
-    ),
+    "explain/lens.py",  # only a Transformer has a residual stream that its output layer can read
     # Studies of the parts of this very architecture: its mask, positions, residuals and norms.
     *(f"studies/{name}.py" for name in ("no_mask", "position_training", "stability")),
     # Interventions and pruning change or remove its heads.
