@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from clearhead.decoding.classification import Classifier
+from clearhead.explain.contributions import gradients
 from clearhead.explain.label_words import LabelExplainer, gradient_input
 from clearhead.model import Batch
 from clearhead.model.tracing import PartTrace
@@ -99,10 +100,19 @@ def test_the_words_of_a_label_are_those_of_the_cpu(name: str) -> None:
         outcome = next(classifier.classify(LINES[:1]))
         assert outcome is not None
         words = LabelExplainer.of(classifier).explain(outcome)
-        gradients = gradient_input(classifier.model.to(dtype=torch.float64), ids, outcome.best).cpu()
-        outcomes.append((words, gradients))
-    (words, gradients), (other_words, other_gradients) = outcomes
+        by_token = gradient_input(classifier.model.to(dtype=torch.float64), ids, outcome.best).cpu()
+        outcomes.append((words, by_token))
+    (words, by_token), (other_words, other_by_token) = outcomes
     assert words.label == other_words.label
     assert words.leave_out == pytest.approx(other_words.leave_out, abs=1e-9)
     assert words.gradient_input == pytest.approx(other_words.gradient_input, abs=1e-9)
-    assert gradients.tolist() == pytest.approx(other_gradients.tolist(), abs=1e-9)
+    assert by_token.tolist() == pytest.approx(other_by_token.tolist(), abs=1e-9)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_gradients_of_an_explanation_are_those_of_the_cpu(name: str) -> None:
+    source, target = [3, 5, 7, 4, 2], [5, 4, 8, 2]
+    own, other = (gradients(make_architecture(name).to(device), source, target) for device in ("cpu", "cuda"))
+    assert own == pytest.approx(other, abs=1e-9)
