@@ -206,7 +206,7 @@ def loss_of_last(model: TrainableModel, batch: Batch) -> Loss:
 
 def gradient_norms(model: TrainableModel, kind: str, length: int, sizes: ReachSizes, seed: int) -> tuple[float, float]:
     """Return the norm of the gradient at the first word, and its share of the norm at all words, averaged."""
-    set_training(model, is_training=True)  # recurrent kernels of a GPU have no gradient otherwise
+    set_training(model, is_training=False)
     table = dict(model.named_parameters())[f"{_SIDES[kind]}.embedding.weight"]
     batch = held_out(make_batch(kind, length, sizes), sizes.num_measured, seed)
     ids = batch.target if batch.source is None else batch.source
