@@ -179,7 +179,7 @@ def main() -> None:
         translate_offline(sys.argv[2], sys.argv[3], int(sys.argv[4]))
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--clients", type=int, nargs="+", default=[1, 16, 64, 256, 1000])
+    parser.add_argument("--clients", type=int, nargs="*", default=[1, 16, 64, 256, 1000], help="none: only memory")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each row")
     parser.add_argument("--requests", type=int, default=100_000, help="of the measurement of memory; 0 leaves it out")
     parser.add_argument("--sentences", type=int, default=5000)
@@ -194,6 +194,9 @@ def main() -> None:
     fields = {"source": options.source, "target": options.target, "beam": options.beam}
     bodies = [json.dumps({"text": sentence, **fields}, ensure_ascii=False) for sentence in sentences]
     describe(options, sentences)
+    if not options.clients:
+        show_memory(options, bodies)
+        return
     offline = offline_cost(options, sentences)
     print(f"Offline, CPU time a sentence: {1000 * offline.at_once:.3f} ms of all at once ({offline.per_second:,.0f} "
           f"sentences/s), {1000 * offline.in_batches:.3f} ms in batches of {_BATCH}.\n", flush=True)  # fmt: skip
