@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TEXT ?= Let's go
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format docs package bench audit clean
+.PHONY: demo serve test check format docs package bench audit clean
 
 demo: $(VENV)/train
 	@echo "$(TEXT) - translated by the built-in model into Spanish, Hindi and Bengali:"; echo
@@ -23,6 +23,11 @@ demo: $(VENV)/train
 	@echo; $(BIN)/python examples/models/phrasebook.py runs/phrasebook "$(TEXT)"
 	@echo; echo "The beam search behind this translation, and its alignment:"; echo
 	@$(BIN)/clearhead translate -m runs/phrasebook --beam 3 --draw --explain - "$(TEXT)"
+	@echo; echo "To translate, explain and solve in your browser: make serve (it installs a web server first)"
+
+# Start the server with its web pages; Ctrl-C stops it.
+serve: $(VENV)/serve
+	$(BIN)/clearhead serve
 
 # Each test process uses one core: with more threads they would slow each other down.
 test: $(VENV)/dev
@@ -77,10 +82,15 @@ $(VENV)/train: $(BIN)/python pyproject.toml constraints.txt
 	@$(BIN)/python -m compileall -q src
 	@touch $@ $(VENV)/core
 
+$(VENV)/serve: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) --editable ".[fast,serve,train]"
+	@$(BIN)/python -m compileall -q src
+	@touch $@ $(VENV)/core $(VENV)/train
+
 $(VENV)/dev: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) --editable ".[dev]"
 	@$(BIN)/python -m compileall -q src
-	@touch $@ $(VENV)/core $(VENV)/train
+	@touch $@ $(VENV)/core $(VENV)/train $(VENV)/serve
 
 $(VENV)/docs: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) --editable ".[docs]"
