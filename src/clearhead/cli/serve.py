@@ -1,5 +1,6 @@
 """`clearhead serve`: translation models over HTTP, with an API that existing clients understand and web pages."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,9 @@ import typer
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
+# Libraries whose threads wait for each other at every product: on a machine with other work, one thread is faster than
+# two. CTranslate2 has a thread for each core all the same, which translate different sentences.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _PACKAGES = {"fastapi", "uvicorn", "starlette", "multipart", "prometheus_client", "lingua", "httptools"}
 
 
@@ -95,6 +99,8 @@ def serve(
     if access.add_key is not None or access.list_keys or access.remove_key is not None:
         _manage_keys(access)
         return
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
     try:
         from clearhead.serve.http_server import serve_forever
         from clearhead.serve.server import Server

@@ -89,7 +89,9 @@ class ModelWorker:
 
     def _pipeline(self, task: TranslationTask) -> TranslationPipeline:
         if not task.is_plain:
-            return self.translator(EngineNeeds(task.search, task.uses)).pipeline(task.search, task.options)
+            # as for a short text, for which NumPy is chosen if it can do this: it is loaded long before torch is
+            needs = EngineNeeds(task.search, task.uses, num_characters=0)
+            return self.translator(needs).pipeline(task.search, task.options)
         pipeline = self._pipelines.get(task.group)
         if pipeline is None:
             translator = self.translator(EngineNeeds(task.search))
