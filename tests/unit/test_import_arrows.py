@@ -65,19 +65,9 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
             *("clearhead", "steps", "worksheet", "check", "text", "data", "model", "formats", "decoding", "evaluation"),
             *("training", "explain", "experiments", "documents"),
         },
-        {
-            "fastapi",
-            "starlette",
-            "uvicorn",
-            "multipart",
-            "prometheus_client",
-            "lingua",
-            "orjson",
-            "pydantic",
-            "markdown_it",
-        },
+        {"fastapi", "starlette", "uvicorn", "prometheus_client", "lingua", "orjson", "pydantic", "markdown_it"},
     ),
-    "cli": (EVERYTHING, {"typer", "rich", "uvicorn"}),
+    "cli": (EVERYTHING, {"typer", "rich"}),
     "models": (set(), set()),  # data: the built-in models
     # the floor itself
     "files": ({"errors"}, {"orjson", "yaml"}),
