@@ -2,8 +2,9 @@
 
 For every ambiguous word, the vectors of equally many sentences of each sense are taken: the embedding (static), and the
 state after every layer of the encoder. A vector is read correctly if the nearest centroid of the other sentences'
-vectors is that of its sense. Static vectors are all equal, so that they give exactly the share of a guess. The vectors
-of a word's pieces are averaged; sentences in which a tokeniser splits the word in an unusual way are left out.
+vectors is that of its sense; one sentence of each sense is left out at a time. Static vectors are all equal, so that
+they give exactly the share of a guess. The vectors of a word's pieces are averaged; sentences in which a tokeniser
+splits the word in an unusual way are left out.
 
 The senses come from a parallel text, whose German side decides them (benchmarks/sense_sentences.py), or from a file
 with lines of word, sense and sentence. A model is a run folder, as benchmarks/readers.py --keep leaves it, or the name

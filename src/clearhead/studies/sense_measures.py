@@ -35,21 +35,19 @@ def read_by_centroid(known: Array, known_senses: Sequence[int], tested: Array, s
 
 
 def read_by_others(vectors: Array, senses: Sequence[int]) -> float:
-    """Return the share of vectors (N, D) whose nearest centroid is that of their sense, each left out of its own.
+    """Return the share of vectors (N, D) whose nearest centroid is that of their sense, each tested on the others.
 
-    A vector that has the same distance to several centroids counts as the most frequent sense of all vectors, so that
-    equal vectors give exactly the share of that sense.
+    Every sense has the same number of vectors, at least two. One vector of each sense is left out at a time: with only
+    the tested vector left out, its own centroid alone would move away from it, and vectors that say nothing would give
+    less than a guess. Equal distances count as the first sense, so that equal vectors give exactly that share.
     """
     labels, exact = np.asarray(senses), vectors.astype(np.float64)
     names, counts = np.unique(labels, return_counts=True)
-    assert counts.min() > 1, "the only vector of a sense cannot be left out of its centroid"
-    order = names[np.argsort(-counts, kind="stable")]
-    sums = np.stack([exact[labels == name].sum(axis=0) for name in order])  # (C, D)
-    own = labels[:, None] == order  # (N, C)
-    sizes = own.sum(axis=0) - own
-    centroids = (sums - own[..., None] * exact[:, None]) / sizes[..., None]  # (N, C, D)
-    distances = np.square(exact[:, None] - centroids).sum(axis=-1)
-    return float((order[distances.argmin(axis=1)] == labels).mean())
+    assert counts.min() == counts.max() > 1, "every sense needs the same number of vectors"
+    groups = np.stack([exact[labels == name] for name in names])  # (C, N / C, D)
+    centroids = (groups.sum(axis=1, keepdims=True) - groups) / (groups.shape[1] - 1)  # without one vector each
+    distances = np.square(groups[:, None] - centroids).sum(axis=-1)  # (C, C, N / C): vectors, centroids
+    return float((distances.argmin(axis=1) == np.arange(len(names))[:, None]).mean())
 
 
 def sense_cosines(vectors: Array, senses: Sequence[int]) -> SenseCosines:
