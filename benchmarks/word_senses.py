@@ -1,10 +1,10 @@
 """Static and contextual vectors of words with several senses, in full: the encoders of trained models.
 
 For every ambiguous word, the vectors of equally many sentences of each sense are taken: the embedding (static), and the
-state after every layer of the encoder. A vector is read correctly if the nearest centroid of the other sentences'
-vectors is that of its sense; one sentence of each sense is left out at a time. Static vectors are all equal, so that
-they give exactly the share of a guess. The vectors of a word's pieces are averaged; sentences in which a tokeniser
-splits the word in an unusual way are left out.
+state after every layer of the encoder. The sense is read from a vector by the nearest centroid of the other sentences'
+vectors (one sentence of each sense is left out at a time), and by a linear map that was fitted to other sentences (ten
+folds). Static vectors are all equal, so that they give exactly the share of a guess. The vectors of a word's pieces are
+averaged; sentences in which a tokeniser splits the word in an unusual way are left out.
 
 The senses come from a parallel text, whose German side decides them (benchmarks/sense_sentences.py), or from a file
 with lines of word, sense and sentence. A model is a run folder, as benchmarks/readers.py --keep leaves it, or the name
@@ -36,7 +36,7 @@ from clearhead.formats.model_folder import find_model
 from clearhead.model import SequenceModel, build_model
 from clearhead.model.batch import padded
 from clearhead.studies.encoder_states import encoder_states, word_vectors
-from clearhead.studies.sense_measures import read_by_others, sense_cosines
+from clearhead.studies.sense_measures import read_by_others, read_linearly_by_others, sense_cosines
 from clearhead.text.special import language_tag
 from halves import print_machine
 from sense_sentences import (
@@ -87,7 +87,8 @@ class LayerResult:
     """What the vectors of a word in one layer show; layer 0 is the static embedding."""
 
     layer: int
-    accuracy: float
+    centroid: float
+    linear: float
     within: float
     between: float
 
@@ -180,8 +181,9 @@ def measure_word(encoder: SequenceModel, placed: Sequence[PlacedWord], senses: S
     vectors, labels = torch.cat(batches, dim=1).numpy(), [senses[number] for number in order]
     results = []
     for layer, layer_vectors in enumerate(vectors):
-        cosines, accuracy = sense_cosines(layer_vectors, labels), read_by_others(layer_vectors, labels)
-        results.append(LayerResult(layer, accuracy, cosines.within, cosines.between))
+        centroid, linear = read_by_others(layer_vectors, labels), read_linearly_by_others(layer_vectors, labels)
+        cosines = sense_cosines(layer_vectors, labels)
+        results.append(LayerResult(layer, centroid, linear, cosines.within, cosines.between))
     return results
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 Result = Mapping[str, Any]
 Counts = Mapping[str, Mapping[str, int]]
-SIZE = (12.5, 5.4)
+SIZE = (15.0, 5.4)
+READINGS = {"centroid": "By the nearest centroid", "linear": "By a linear map"}
 _UNTRAINED = ", untrained"
 _COLOURS = (INK, BLUE, GREEN, VERMILION, GREY)
 
@@ -58,24 +59,26 @@ def report(results: Sequence[Result], counts: Counts) -> None:
         ", ".join(f"*{word}* ({' / '.join(senses)}) {min(senses.values())}" for word, senses in counts.items()) + "\n"
     )
     print(f"Share of vectors whose sense is read correctly, in % (guess: {100 * guess_of(counts):.1f}), mean over "
-          f"{len(counts)} words, ± standard error over the words for the last layer:\n")  # fmt: skip
-    print_table(heads, [[name, *accuracy_cells(words, depth)] for name, words in rows.items()])
+          f"{len(counts)} words, ± standard error over the words for the last layer.\n")  # fmt: skip
+    for measure, title in READINGS.items():
+        print(f"{title}:\n")
+        print_table(heads, [[name, *share_cells(words, measure, depth)] for name, words in rows.items()])
     print("Mean cosine of two vectors of a word with the same sense / with different senses:\n")
     print_table(heads, [[name, *cosine_cells(words, depth)] for name, words in rows.items()])
-    print("The last layer, word by word, in %:\n")
+    print("The last layer, word by word, in %: the nearest centroid / a linear map:\n")
     table = [
         [f"{word} ({', '.join(senses)})", f"{100 / len(senses):.0f}",
-         *(f"{100 * last_layer(words, word)['accuracy']:.0f}" for words in rows.values())]
+         *(word_cell(words, word) for words in rows.values())]
         for word, senses in counts.items()
     ]  # fmt: skip
     print_table(("word", "guess", *rows), table)
     report_translations(rows)
 
 
-def accuracy_cells(words: Sequence[Mapping[str, Any]], depth: int) -> list[str]:
+def share_cells(words: Sequence[Mapping[str, Any]], measure: str, depth: int) -> list[str]:
     """Return the share of every layer, with its error in the last one."""
-    cells = [f"{100 * share:.1f}" for share in means(words, "accuracy")]
-    cells[-1] += f" ± {100 * error_of_mean([word['layers'][-1]['accuracy'] for word in words]):.1f}"
+    cells = [f"{100 * share:.1f}" for share in means(words, measure)]
+    cells[-1] += f" ± {100 * error_of_mean([word['layers'][-1][measure] for word in words]):.1f}"
     return [*cells, *["–"] * (depth + 1 - len(cells))]
 
 
@@ -86,10 +89,10 @@ def cosine_cells(words: Sequence[Mapping[str, Any]], depth: int) -> list[str]:
     return [*cells, *["–"] * (depth + 1 - len(cells))]
 
 
-def last_layer(words: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
-    """Return the last layer of a word."""
-    last: dict[str, Any] = next(word for word in words if word["word"] == name)["layers"][-1]
-    return last
+def word_cell(words: Sequence[Mapping[str, Any]], name: str) -> str:
+    """Return the shares of the last layer for one word."""
+    last = next(word for word in words if word["word"] == name)["layers"][-1]
+    return " / ".join(f"{100 * last[measure]:.0f}" for measure in READINGS)
 
 
 def report_translations(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -120,19 +123,21 @@ def check(path: Path) -> None:
 def draw_results(results: Sequence[Result], counts: Counts, path: Path) -> None:
     """Draw the plot and write it as SVG or PNG."""
     rows = rows_of(results)
-    arrays = {f"{measure} {name}": np.array(means(words, measure))
-              for name, words in rows.items() for measure in ("accuracy", "within", "between")}  # fmt: skip
+    measures = (*READINGS, "within", "between")
+    arrays = {
+        f"{name}: {measure}": np.array(means(words, measure)) for name, words in rows.items() for measure in measures
+    }
     arrays["guess"] = np.array([guess_of(counts)])
     title = "The sense of an ambiguous word in the vectors of trained encoders"
-    finding = "; ".join(f"{name}: {arrays[f'accuracy {name}'][-1]:.2f}" for name in rows)
+    finding = "; ".join(f"{name}: {arrays[f'{name}: linear'][-1]:.2f}" for name in rows)
     save_picture(Experiment("word-senses", title, 0, "", finding, (), arrays), path, sys.modules[__name__])
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
     """Draw the share of senses that can be read, and the cosines, by layer."""
-    shares, cosines = figure.subplots(1, 2)
-    names = [name.removeprefix("accuracy ") for name in result.arrays if name.startswith("accuracy ")]
-    labels = set()
+    plots = dict(zip((*READINGS, "cosines"), figure.subplots(1, 3), strict=True))
+    names = [name.removesuffix(": linear") for name in result.arrays if name.endswith(": linear")]
+    labels: set[str] = set()
     for number, name in enumerate(names):
         plain = name.removesuffix(_UNTRAINED)
         variant = VARIANTS.get(plain.rsplit("-", 1)[0])
@@ -140,27 +145,29 @@ def draw(result: Experiment, figure: "Figure") -> None:
         style: dict[str, Any] = {
             "color": _COLOURS[number % len(_COLOURS)] if variant is None else variant.colour,
             "linestyle": "-" if variant is None else variant.line,
+            "marker": "o",
+            "markersize": 4,
         }
-        is_trained = name == plain
-        if not is_trained:
-            style |= {"linewidth": 1.0, "alpha": 0.7}
-        accuracy = result.arrays[f"accuracy {name}"]
-        layers = np.arange(len(accuracy))
-        label = None if title in labels or not is_trained else title
+        if name != plain:
+            style |= {"linewidth": 1.0, "markersize": 2}
+        label = None if title in labels or name != plain else title
         labels.add(title)
-        shares.plot(layers, accuracy, marker="o", markersize=4 if is_trained else 2, label=label, **style)
-        if is_trained:
-            difference = result.arrays[f"within {name}"] - result.arrays[f"between {name}"]
-            cosines.plot(layers, difference, marker="o", markersize=4, **style)
+        layers = np.arange(len(result.arrays[f"{name}: linear"]))
+        for measure in READINGS:
+            plots[measure].plot(layers, result.arrays[f"{name}: {measure}"], label=label, **style)
+        plots["cosines"].plot(layers, result.arrays[f"{name}: within"] - result.arrays[f"{name}: between"], **style)
     guess = float(result.arrays["guess"][0])
-    shares.axhline(guess, color=GREY, linewidth=1.0, linestyle="--")
-    shares.annotate("guess", (0.99, guess), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=GREY)
-    has_untrained = any(name.endswith(_UNTRAINED) for name in names)
-    title = "Sense read from the vector" + (" (thin: random weights)" if has_untrained else "")
-    shares.set(title=title, ylabel="share of vectors", ylim=(min(0.45, guess - 0.03), 1.0))
-    cosines.set(title="Same sense more similar than different senses", ylabel="difference of the mean cosines")
-    cosines.set_ylim(bottom=min(0.0, cosines.get_ylim()[0]))
-    for plot in (shares, cosines):
+    for measure, title in READINGS.items():
+        plots[measure].axhline(guess, color=GREY, linewidth=1.0, linestyle="--")
+        plots[measure].set(title=f"Sense read {title[0].lower()}{title[1:]}", ylim=(min(0.45, guess - 0.03), 1.0))
+    plots["linear"].annotate(
+        "guess", (0.99, guess), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=GREY
+    )
+    plots["centroid"].set_ylabel("share of vectors")
+    plots["cosines"].set(title="Cosine: same sense minus other sense")
+    for plot in plots.values():
         plot.set_xlabel("layer (0: static embedding)")
         plot.xaxis.get_major_locator().set_params(integer=True)
-    figure.legend(*shares.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    has_untrained = any(name.endswith(_UNTRAINED) for name in names)
+    note = "thin: the same encoders with random weights" if has_untrained else None
+    figure.legend(*plots["linear"].get_legend_handles_labels(), loc="outside lower center", ncols=4, title=note)

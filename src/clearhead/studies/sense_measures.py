@@ -1,4 +1,4 @@
-"""How well the sense of a word can be read from its vectors: the nearest centroid, and cosines.
+"""How well the sense of a word can be read from its vectors: by the nearest centroid, by a linear map; and cosines.
 
 All numbers are computed in float64, in which the mean of equal float32 vectors is exactly that vector. Static vectors
 of a word therefore give exact ties.
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearhead.worksheet.arrays import Array
+
+_RIDGE = 0.1  # of the mean squared length of the centred vectors
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,23 @@ def read_by_centroid(known: Array, known_senses: Sequence[int], tested: Array, s
     return float((choices == np.asarray(senses)).mean())
 
 
+def read_linearly(known: Array, known_senses: Sequence[int], tested: Array, senses: Sequence[int]) -> float:
+    """Return the share of tested vectors (T, D) whose sense a linear map finds that was fitted to known vectors (K, D).
+
+    The map is a ridge regression of the senses. It can ignore directions in which the vectors differ for other reasons,
+    such as their positions, which a centroid cannot. Equal scores count as the first sense.
+    """
+    labels, exact = np.asarray(known_senses), known.astype(np.float64)
+    names = np.unique(labels)
+    mean = exact.mean(axis=0)
+    centred, goals = exact - mean, (labels[:, None] == names) - (labels[:, None] == names).mean(axis=0)  # (K, C)
+    kernel = centred @ centred.T
+    ridge = _RIDGE * np.trace(kernel) / len(kernel) or 1.0  # equal vectors have no variance
+    weights = centred.T @ np.linalg.solve(kernel + ridge * np.eye(len(kernel)), goals)  # (D, C)
+    scores = (tested.astype(np.float64) - mean) @ weights
+    return float((names[scores.argmax(axis=1)] == np.asarray(senses)).mean())
+
+
 def read_by_others(vectors: Array, senses: Sequence[int]) -> float:
     """Return the share of vectors (N, D) whose nearest centroid is that of their sense, each tested on the others.
 
@@ -48,6 +67,25 @@ def read_by_others(vectors: Array, senses: Sequence[int]) -> float:
     centroids = (groups.sum(axis=1, keepdims=True) - groups) / (groups.shape[1] - 1)  # without one vector each
     distances = np.square(groups[:, None] - centroids).sum(axis=-1)  # (C, C, N / C): vectors, centroids
     return float((distances.argmin(axis=1) == np.arange(len(names))[:, None]).mean())
+
+
+def read_linearly_by_others(vectors: Array, senses: Sequence[int], num_folds: int = 10) -> float:
+    """Return the share of vectors (N, D) whose sense a linear map finds that was fitted to the other folds.
+
+    Every sense has the same number of vectors, at least two, so that it is equally frequent in every fold.
+    """
+    labels = np.asarray(senses)
+    names, counts = np.unique(labels, return_counts=True)
+    assert counts.min() == counts.max() > 1, "every sense needs the same number of vectors"
+    folds = np.empty(len(labels), dtype=np.int64)
+    for name in names:
+        folds[labels == name] = np.arange(counts[0]) % num_folds
+    right = 0.0
+    for fold in np.unique(folds):
+        known, tested = folds != fold, folds == fold
+        share = read_linearly(vectors[known], labels[known].tolist(), vectors[tested], labels[tested].tolist())
+        right += share * float(tested.sum())
+    return right / len(labels)
 
 
 def sense_cosines(vectors: Array, senses: Sequence[int]) -> SenseCosines:
