@@ -23,6 +23,7 @@ STUDIES: Mapping[str, StudyEntry] = {
     "gradient-reach": StudyEntry("How far a gradient reaches in three architectures", "2 min"),
     "length-cost": StudyEntry("Time and memory against length in three architectures", "30 s"),
     "readers": StudyEntry("Recurrent, convolutional and Transformer models by sentence length", "4 min"),
+    "word-senses": StudyEntry("Static and contextual vectors of words with two senses", "2 min"),
     "position-training": StudyEntry("Kinds of positions, trained on short and tested on long sentences", "2 min"),
     "score-scaling": StudyEntry("Scaled and unscaled scores, one head and many", "2 min"),
     "no-mask": StudyEntry("A decoder trained without its mask", "3 min"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.arrays import Array, Ids
 
 _RIDGE = 0.1  # of the mean squared length of the centred vectors
 
@@ -22,35 +22,34 @@ class SenseCosines:
     between: float
 
 
-def read_by_centroid(known: Array, known_senses: Sequence[int], tested: Array, senses: Sequence[int]) -> float:
-    """Return the share of tested vectors (T, D) whose nearest centroid of known vectors (K, D) is that of their sense.
+def nearest_senses(known: Array, known_senses: Sequence[int], tested: Array) -> Ids:
+    """Return for each tested vector (T, D) the sense whose centroid of known vectors (K, D) is nearest.
 
-    A vector that has the same distance to several centroids counts as the most frequent of the known senses.
+    Equal distances count as the first of the most frequent senses.
     """
     labels = np.asarray(known_senses)
     names, counts = np.unique(labels, return_counts=True)
     order = names[np.argsort(-counts, kind="stable")]  # argmin takes the first of equal distances
     centroids = np.stack([known[labels == name].astype(np.float64).mean(axis=0) for name in order])
     distances = np.square(tested.astype(np.float64)[:, None] - centroids).sum(axis=-1)  # (T, C)
-    choices = order[distances.argmin(axis=1)]
-    return float((choices == np.asarray(senses)).mean())
+    return np.asarray(order[distances.argmin(axis=1)])
 
 
-def read_linearly(known: Array, known_senses: Sequence[int], tested: Array, senses: Sequence[int]) -> float:
-    """Return the share of tested vectors (T, D) whose sense a linear map finds that was fitted to known vectors (K, D).
+def linear_senses(known: Array, known_senses: Sequence[int], tested: Array) -> Ids:
+    """Return for each tested vector (T, D) the sense that a linear map finds, fitted to known vectors (K, D).
 
     The map is a ridge regression of the senses. It can ignore directions in which the vectors differ for other reasons,
     such as their positions, which a centroid cannot. Equal scores count as the first sense.
     """
     labels, exact = np.asarray(known_senses), known.astype(np.float64)
     names = np.unique(labels)
-    mean = exact.mean(axis=0)
-    centred, goals = exact - mean, (labels[:, None] == names) - (labels[:, None] == names).mean(axis=0)  # (K, C)
+    mean, is_sense = exact.mean(axis=0), labels[:, None] == names
+    centred, goals = exact - mean, is_sense - is_sense.mean(axis=0)  # (K, D), (K, C)
     kernel = centred @ centred.T
     ridge = _RIDGE * np.trace(kernel) / len(kernel) or 1.0  # equal vectors have no variance
     weights = centred.T @ np.linalg.solve(kernel + ridge * np.eye(len(kernel)), goals)  # (D, C)
     scores = (tested.astype(np.float64) - mean) @ weights
-    return float((names[scores.argmax(axis=1)] == np.asarray(senses)).mean())
+    return np.asarray(names[scores.argmax(axis=1)])
 
 
 def read_by_others(vectors: Array, senses: Sequence[int]) -> float:
@@ -80,12 +79,11 @@ def read_linearly_by_others(vectors: Array, senses: Sequence[int], num_folds: in
     folds = np.empty(len(labels), dtype=np.int64)
     for name in names:
         folds[labels == name] = np.arange(counts[0]) % num_folds
-    right = 0.0
+    choices = np.empty_like(labels)
     for fold in np.unique(folds):
         known, tested = folds != fold, folds == fold
-        share = read_linearly(vectors[known], labels[known].tolist(), vectors[tested], labels[tested].tolist())
-        right += share * float(tested.sum())
-    return right / len(labels)
+        choices[tested] = linear_senses(vectors[known], labels[known].tolist(), vectors[tested])
+    return float((choices == labels).mean())
 
 
 def sense_cosines(vectors: Array, senses: Sequence[int]) -> SenseCosines:
