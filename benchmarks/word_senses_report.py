@@ -138,12 +138,13 @@ def draw(result: Experiment, figure: "Figure") -> None:
     plots = dict(zip((*READINGS, "cosines"), figure.subplots(1, 3), strict=True))
     names = [name.removesuffix(": linear") for name in result.arrays if name.endswith(": linear")]
     labels: set[str] = set()
-    for number, name in enumerate(names):
+    numbers = {name: number for number, name in enumerate(names) if not name.endswith(_UNTRAINED)}
+    for name in names:
         plain = name.removesuffix(_UNTRAINED)
         variant = VARIANTS.get(plain.rsplit("-", 1)[0])
         title = plain if variant is None else variant.title
         style: dict[str, Any] = {
-            "color": _COLOURS[number % len(_COLOURS)] if variant is None else variant.colour,
+            "color": _COLOURS[numbers[plain] % len(_COLOURS)] if variant is None else variant.colour,
             "linestyle": "-" if variant is None else variant.line,
             "marker": "o",
             "markersize": 4,

@@ -22,33 +22,33 @@ class SenseCosines:
     between: float
 
 
-def nearest_senses(known: Array, known_senses: Sequence[int], tested: Array) -> Ids:
-    """Return for each tested vector (T, D) the sense whose centroid of known vectors (K, D) is nearest.
+def nearest_senses(vectors: Array, senses: Sequence[int], others: Array) -> Ids:
+    """Return for each of the other vectors (T, D) the sense whose centroid of vectors (K, D) is nearest.
 
     Equal distances count as the first of the most frequent senses.
     """
-    labels = np.asarray(known_senses)
+    labels = np.asarray(senses)
     names, counts = np.unique(labels, return_counts=True)
     order = names[np.argsort(-counts, kind="stable")]  # argmin takes the first of equal distances
-    centroids = np.stack([known[labels == name].astype(np.float64).mean(axis=0) for name in order])
-    distances = np.square(tested.astype(np.float64)[:, None] - centroids).sum(axis=-1)  # (T, C)
+    centroids = np.stack([vectors[labels == name].astype(np.float64).mean(axis=0) for name in order])
+    distances = np.square(others.astype(np.float64)[:, None] - centroids).sum(axis=-1)  # (T, C)
     return np.asarray(order[distances.argmin(axis=1)])
 
 
-def linear_senses(known: Array, known_senses: Sequence[int], tested: Array) -> Ids:
-    """Return for each tested vector (T, D) the sense that a linear map finds, fitted to known vectors (K, D).
+def linear_senses(vectors: Array, senses: Sequence[int], others: Array) -> Ids:
+    """Return for each of the other vectors (T, D) the sense that a linear map finds, which is fitted to vectors (K, D).
 
     The map is a ridge regression of the senses. It can ignore directions in which the vectors differ for other reasons,
     such as their positions, which a centroid cannot. Equal scores count as the first sense.
     """
-    labels, exact = np.asarray(known_senses), known.astype(np.float64)
+    labels, exact = np.asarray(senses), vectors.astype(np.float64)
     names = np.unique(labels)
     mean, is_sense = exact.mean(axis=0), labels[:, None] == names
     centred, goals = exact - mean, is_sense - is_sense.mean(axis=0)  # (K, D), (K, C)
     kernel = centred @ centred.T
     ridge = _RIDGE * np.trace(kernel) / len(kernel) or 1.0  # equal vectors have no variance
     weights = centred.T @ np.linalg.solve(kernel + ridge * np.eye(len(kernel)), goals)  # (D, C)
-    scores = (tested.astype(np.float64) - mean) @ weights
+    scores = (others.astype(np.float64) - mean) @ weights
     return np.asarray(names[scores.argmax(axis=1)])
 
 
@@ -81,8 +81,8 @@ def read_linearly_by_others(vectors: Array, senses: Sequence[int], num_folds: in
         folds[labels == name] = np.arange(counts[0]) % num_folds
     choices = np.empty_like(labels)
     for fold in np.unique(folds):
-        known, tested = folds != fold, folds == fold
-        choices[tested] = linear_senses(vectors[known], labels[known].tolist(), vectors[tested])
+        is_tested = folds == fold
+        choices[is_tested] = linear_senses(vectors[~is_tested], labels[~is_tested].tolist(), vectors[is_tested])
     return float((choices == labels).mean())
 
 

@@ -111,7 +111,8 @@ def run(seed: int, sizes: SenseSizes = SMALL, show: Show = silent) -> Experiment
         for measurement in ("centroid", "linear", "within", "between"):
             arrays[f"{one.name}, {measurement}"] = np.array([getattr(layer, measurement) for layer in one.layers])
         arrays[f"{one.name}, before training"] = np.array([layer.centroid for layer in one.before])
-        arrays[f"{one.name}, by cue"] = np.array([layer.centroid_by_cue for layer in one.layers])
+        arrays[f"{one.name}, centroid by cue"] = np.array([layer.centroid_by_cue for layer in one.layers])
+        arrays[f"{one.name}, linear by cue"] = np.array([layer.linear_by_cue for layer in one.layers])
         arrays[f"{one.name}, right"] = np.array(one.right)
     arrays["field"] = np.array([one.field for one in results if one.field is not None], dtype=np.float64)
     claim = (
@@ -265,10 +266,10 @@ def _measure_layer(vectors: Array, data: OccurrenceVectors, places: Sequence[int
     for word in np.unique(data.words):
         is_word = data.words == word
         cosines.append(sense_cosines(vectors[is_word], data.senses[is_word].tolist()))
-        known, tested = is_word & (data.is_known == 1), is_word & (data.is_known == 0)
-        known_senses, cues = data.senses[known].tolist(), data.cues[tested]
+        is_fitted, is_tested = is_word & (data.is_known == 1), is_word & (data.is_known == 0)
+        senses, cues = data.senses[is_fitted].tolist(), data.cues[is_tested]
         for find_senses, shares in ((nearest_senses, centroid), (linear_senses, linear)):
-            is_found = find_senses(vectors[known], known_senses, vectors[tested]) == data.senses[tested]
+            is_found = find_senses(vectors[is_fitted], senses, vectors[is_tested]) == data.senses[is_tested]
             shares.append([float(is_found[cues == cue].mean()) for cue in places])
     within, between = (float(np.mean([getattr(one, side) for one in cosines])) for side in ("within", "between"))
     return LayerSenses(within, between, *(tuple(np.mean(shares, axis=0).tolist()) for shares in (centroid, linear)))
@@ -281,7 +282,7 @@ def draw(result: Experiment, figure: "Figure") -> None:
     variants = [name for name in VARIANTS if f"{name}, right" in result.arrays]
     for number, name in enumerate(variants):
         variant = VARIANTS[name]
-        # narrower lines later, so that equal ones can be told apart
+        # later lines are narrower, so that equal ones can be seen
         style: dict[str, Any] = {
             "color": variant.colour,
             "linewidth": 4.0 - 0.9 * number,
@@ -293,11 +294,11 @@ def draw(result: Experiment, figure: "Figure") -> None:
         by_layer.plot(layers, shares, label=variant.title, **style)
         by_layer.plot(layers, result.arrays[f"{name}, before training"], ":", color=variant.colour, linewidth=1.5)
         for side in (cues < 0, cues > 0):
-            by_cue.plot(cues[side], result.arrays[f"{name}, by cue"][-1][side], **style)
+            by_cue.plot(cues[side], result.arrays[f"{name}, linear by cue"][-1][side], **style)
             right.plot(cues[side], result.arrays[f"{name}, right"][side], **style)
     by_layer.set(title="Sense by the nearest centroid", xlabel="layer (dotted: before training)", ylabel="share")
     by_layer.set_xticks(layers, ["static", *(str(layer) for layer in layers[1:])])
-    by_cue.set(title="… after the last layer")
+    by_cue.set(title="By a linear map, after the last layer")
     right.set(title="Ambiguous word translated correctly")
     for field in result.arrays["field"]:
         by_cue.axvspan(-field - 0.5, field + 0.5, color=GREEN, alpha=0.12, linewidth=0)
