@@ -51,7 +51,7 @@ from sense_sentences import (
 )
 
 _CANDIDATES = 2  # sentences that are tokenised for each one that is used; some of them are left out
-_BATCH = 64  # sentences; the trace of a recurrent encoder keeps the states of every token
+_BATCH = 256  # sentences; few large batches, because recurrent encoders are traced token by token
 
 
 @dataclass(frozen=True, eq=False)
