@@ -83,7 +83,12 @@ class ConstraintEncoder:
             rest, count = pattern.subn("\n", rest)  # removed, so that no shorter term matches inside it
             if count and ids not in required:
                 required.append(ids)
-        return Constraints(self._prefix if is_first else (), self.forbidden, tuple(required))
+        return Constraints(
+            self._prefix if is_first else (),
+            self.forbidden,
+            tuple(required),
+            continuing=self._target.continuing_pieces if required else (),
+        )
 
     def other_spellings(self, tokens: Sequence[int], text: str) -> list[Phrase]:
         """Return forbidden phrases in a translation that are tokenised differently from the constraint."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from clearhead.model import ModelConfig, SequenceModel
     from clearhead.model.gates import Gates
 
+_REQUIRED_BEAM = 4
+
 
 class Translator:
     """Translates text with a model; `notes` are messages from loading it, such as a change of engine."""
@@ -133,7 +135,12 @@ class Translator:
     def pipeline(
         self, search: SearchSettings = SearchSettings(), options: TranslationOptions = TranslationOptions()
     ) -> TranslationPipeline:
-        """Return a pipeline whose engine supports the search and the options."""
+        """Return a pipeline whose engine supports the search and the options.
+
+        Required phrases get a beam of at least 4, because greedy search would put them at the start of a translation.
+        """
+        if "required" in options.constraints.uses and search.beam == 1 and not search.is_sampling:
+            search = search.model_copy(update={"beam": _REQUIRED_BEAM})
         self.prepare(options.needs(search))
         if options.language is None:
             options = replace(options, language=self._language)

@@ -27,6 +27,16 @@ def _first_word(character: str) -> str | None:
     return unicodedata.name(character, "").partition(" ")[0] or None
 
 
+# scripts that are written without spaces between words
+UNSPACED = frozenset({"CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"})
+
+
+def continues_word(text: str) -> bool:
+    """Return whether a text that follows a letter without a space belongs to the same word."""
+    is_letter = bool(text) and unicodedata.category(text[0])[0] in "LMN"
+    return is_letter and script_of(text[0]) not in UNSPACED
+
+
 def scripts_of(text: str) -> set[str]:
     """Return the scripts of a text, without the characters that all scripts share."""
     scripts = set(map(script_of, set(text)))

@@ -25,7 +25,7 @@ from clearhead.settings import Settings
 from clearhead.text.config import TextConfig
 from clearhead.text.normalise import REPLACEMENT, SPACE_MARK, normalise
 from clearhead.text.sampling import BpeDropoutSampler, UnigramSampler
-from clearhead.text.scripts import scripts_of
+from clearhead.text.scripts import continues_word, scripts_of
 from clearhead.text.special import PIECES, language_tag
 
 FOLDER, SETTINGS = "tokeniser", "tokeniser.json"
@@ -151,6 +151,19 @@ class Tokeniser:
                 if number not in neutral and not scripts_of(piece) <= set(scripts)
             )
         return self._outside[scripts]
+
+    @cached_property
+    def continuing_pieces(self) -> tuple[int, ...]:
+        """The ids of the pieces that continue a word: they start with a letter or digit, without a space before it.
+
+        Among bytes these are ASCII letters and digits, and the first bytes of letters in UTF-8 up to U+1FFF.
+        """
+        neutral = {self.pad, self.bos, self.eos, self.unk, *self.tags.values(), *self.byte_ids}
+        pieces = enumerate(self.pieces(range(self.size)))
+        letters = [number for number, piece in pieces if number not in neutral and continues_word(piece)]
+        bytes_of_letters = [self.byte_ids[byte] for byte in range(256) if chr(byte).isalnum() and byte < 128]
+        bytes_of_letters += self.byte_ids[0xC3:0xE2]
+        return (*letters, *(bytes_of_letters if self.has_bytes else ()))
 
     def word_spans(self, ids: Sequence[int]) -> list[tuple[int, int]]:
         """Return where each word starts and ends in the ids of a sentence; language tags are not words."""

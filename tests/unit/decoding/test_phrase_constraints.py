@@ -1,5 +1,6 @@
 """Phrases of a translation and glossaries: in ids, line by line, and rejected if they cannot be tokenised."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +106,13 @@ def test_a_phrase_is_not_required_and_forbidden_at_once(phrases: dict[str, Any],
 
 def test_a_required_phrase_can_contain_part_of_a_forbidden_one() -> None:
     PhraseConstraints("Hundert", forbidden=("Hund bellt", "hund", ""), required=("Hunde", "Hund"))
+
+
+def test_a_required_phrase_is_a_word_and_not_the_start_of_one(translator: Translator) -> None:
+    target = translator.vocabularies.target
+    pieces = target.pieces(range(target.size))
+    constraints = ConstraintEncoder(PhraseConstraints(required=("Hund",)), target).constraints("a dog")
+    assert {"und", "nd"} <= {pieces[token] for token in constraints.continuing}
+    assert not [token for token in constraints.continuing if target.starts_word(token)]
+    (translation,) = translator.translate(["a dog"], SHORT, TranslationOptions(PhraseConstraints(required=("Hund",))))
+    assert "Hund" in re.findall(r"\w+", translation.text)

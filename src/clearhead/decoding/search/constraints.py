@@ -10,15 +10,17 @@ Phrase = tuple[int, ...]
 class Constraints:
     """Constraints on the translation of one sentence, in ids of the target vocabulary.
 
-    A phrase that can be tokenised in several ways is forbidden by one entry of `forbidden` for each of them. `hidden`
-    follows from the target language and not from the user: its tokens, of other scripts, have the probability 0. It is
-    not compared, so that constraints equal NO_CONSTRAINTS if the user has none.
+    A phrase that can be tokenised in several ways is forbidden by one entry of `forbidden` for each of them. Tokens in
+    `continuing` continue a word, so they do not follow a required phrase. `hidden` follows from the target language and
+    not from the user: its tokens, of other scripts, have the probability 0. Both follow from the vocabulary and are not
+    compared, so that constraints equal NO_CONSTRAINTS if the user has none.
     """
 
     prefix: Phrase = ()
     forbidden: tuple[Phrase, ...] = ()
     required: tuple[Phrase, ...] = ()
     hidden: tuple[int, ...] = field(default=(), compare=False)
+    continuing: tuple[int, ...] = field(default=(), compare=False)
 
     def hiding(self, tokens: tuple[int, ...]) -> "Constraints":
         """Return the same constraints with hidden tokens, except those that a prefix or a required phrase contains."""

@@ -119,6 +119,28 @@ class Unfinished:
                 log_probs[row, ~holds(tokens[row], phrase), self.eos] = HIDDEN
 
 
+@dataclass
+class WholeWords:
+    """Do not continue the last word of a required phrase, unless another required phrase goes on there."""
+
+    constraints: Sequence[Constraints]
+    name: str = "required"
+
+    def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
+        """Hide tokens that continue a word where a required phrase has just been completed."""
+        for row, number in enumerate(numbers):
+            constraint = self.constraints[number]
+            for phrase in constraint.required:
+                size = len(phrase)
+                (places,) = ends_with(tokens[row], phrase).nonzero(as_tuple=True)
+                if len(places):
+                    longer = {
+                        other[size] for other in constraint.required if len(other) > size and other[:size] == phrase
+                    }
+                    hidden = [token for token in constraint.continuing if token not in longer]
+                    log_probs[row, places[:, None], tokens.new_tensor(hidden, dtype=torch.long)] = HIDDEN
+
+
 def ends_with(tokens: Tensor, phrase: Phrase) -> Tensor:
     """Return (K,): whether each row of `tokens` (K, T) ends with a phrase; True for an empty phrase."""
     length = tokens.shape[-1]
@@ -171,5 +193,5 @@ def rules_of(settings: SearchSettings, constraints: Sequence[Constraints], confi
     if any(constraint.forbidden for constraint in constraints):
         rules.append(Forbidden(constraints))
     if any(constraint.required for constraint in constraints):
-        rules.append(Unfinished(config.eos, constraints))
+        rules += [WholeWords(constraints), Unfinished(config.eos, constraints)]
     return Rules(tuple(rules), constraints)

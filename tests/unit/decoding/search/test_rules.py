@@ -14,6 +14,7 @@ from clearhead.decoding.search.rules import (
     NoRepeat,
     Rules,
     Unfinished,
+    WholeWords,
 )
 from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
@@ -53,6 +54,19 @@ def test_a_forbidden_phrase_is_not_completed() -> None:
     assert hidden(rule, [[[4, 5, 6], [5, 6, 4]]], [1]) == [[[7, 9], [9]]]
     assert hidden(rule, [[[5, 6], [6, 5]], [[5, 6], [6, 5]]]) == [[[], []], [[7, 9], [9]]]
     assert hidden(rule, [[[6]]], [1]) == [[[9]]]
+
+
+def test_a_required_phrase_ends_with_a_word() -> None:
+    rule = WholeWords([Constraints(required=((5, 6), (7,)), continuing=(3, 8)), Constraints()])
+    assert hidden(rule, [[[4, 5, 6], [5, 6, 7], [6, 5, 4]], [[4, 5, 6], [5, 6, 7], [6, 5, 4]]]) == [
+        [[3, 8], [3, 8], []],
+        [[], [], []],
+    ]
+
+
+def test_a_longer_required_phrase_can_go_on_after_a_shorter_one() -> None:
+    rule = WholeWords([Constraints(required=((5,), (5, 8)), continuing=(3, 8))])
+    assert hidden(rule, [[[4, 5], [5, 8]]]) == [[[3], [3, 8]]]
 
 
 def test_the_end_token_is_hidden_until_every_required_phrase_is_complete() -> None:
