@@ -2,6 +2,8 @@
 
 import os
 import signal
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 # Before torch or numpy is loaded: one test process runs per core, and threads of several processes would compete for the cores.
@@ -28,6 +30,24 @@ SHIPPED = [*gallery(), *(str(path) for path in EXAMPLES)]
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep tests, and the programs that they start, out of the user's own cache."""
     os.environ["CLEARHEAD_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_disk_is_waited_for() -> Iterator[None]:
+    """Let files and folders be flushed by the system when it likes: only a power failure would show the difference.
+
+    Tests that need the calls of os.fsync record them; processes that tests start flush as usual.
+    """
+    flush = os.fsync
+
+    def flush_special_files(descriptor: int) -> None:
+        mode = os.fstat(descriptor).st_mode  # a closed file is an error, as ever
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            flush(descriptor)  # an error for pipes
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", flush_special_files)
+        yield
 
 
 @pytest.fixture(scope="session")
