@@ -69,7 +69,7 @@ def test_the_error_for_a_small_vocabulary_has_the_smallest_valid_size(kind: str)
 def test_a_script_of_many_characters_takes_half_of_the_vocabulary_and_bytes_spell_the_rest(kind: str) -> None:
     characters = [chr(0x4E00 + number) for number in range(900)]
     texts = ["".join(characters[start % 900 : start % 900 + 9]) for start in range(0, 7000, 7)]
-    pairs = [(text, characters[0] + "a" * number) for number, text in enumerate(texts, 1)]
+    pairs = [(text, characters[0] + "a" * (number % 97 + 1)) for number, text in enumerate(texts)]
     config = TextConfig.model_validate({"kind": kind, "vocabulary": 1030})
     tokeniser = train_vocabularies(pairs, config).source
     assert tokeniser.size <= 1030
