@@ -12,7 +12,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+
+# What takes long to import: the optimisers of torch load its compiler.
+_IMPORTED = ("clearhead.cli.train", "clearhead.training.loop", "torch._dynamo", "torch.utils.tensorboard", "sacrebleu")
 
 
 class ForkServer:
@@ -56,9 +60,10 @@ def fork_server(folder: Path) -> Iterator[ForkServer]:
 
 def serve() -> None:
     """Fork a process for each line of standard input; print its process id and, at its end, its exit code."""
-    import clearhead.training.loop  # noqa: F401  what takes long to import
     from clearhead.cli.main import main
 
+    for name in _IMPORTED:
+        import_module(name)
     for line in sys.stdin:
         log, *arguments = json.loads(line)
         process = os.fork()

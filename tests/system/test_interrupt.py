@@ -3,14 +3,13 @@
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.system.forked import ForkServer, fork_server
+from tests.system.forked import ForkServer
 from tests.system.test_resume import command, metrics
 
 CONFIG = """
@@ -22,12 +21,6 @@ model: {encoder_blocks: 1, decoder_blocks: 1, d_model: 24, d_ff: 40, num_heads: 
 training: {device: cpu, steps: 400, batch_tokens: 192, log_every: 10, checkpoint_every: 50, warm_up: 20}
 validation: {every: 100, max_sentences: 13}
 """
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
-    with fork_server(tmp_path_factory.mktemp("forked")) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

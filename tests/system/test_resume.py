@@ -13,23 +13,21 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.system.forked import ForkServer, fork_server
+from tests.system.forked import ForkServer
 
-KILLS, STEPS = 20, 400  # eight times through the sentences
 MODELS = {
     "transformer": "{encoder_blocks: 1, decoder_blocks: 1, d_model: 24, d_ff: 40, num_heads: 2}",
     "recurrent": "{architecture: recurrent, cell: lstm, encoder_blocks: 1, decoder_blocks: 2, d_model: 24, dropout: 0.1}",
     "convolutional": "{architecture: convolutional, kernel: 3, encoder_blocks: 1, decoder_blocks: 2, d_model: 24, dropout: 0.1}",
 }
-CONFIG = f"""
+CONFIG = """
 data:
   train:
-    - {{built_in: copy, weight: 0.05, language: same}}
-    - {{built_in: reverse, weight: 0.015, language: back}}
-  valid: {{built_in: copy, language: same}}
-text: {{kind: unigram, vocabulary: 64, sampling: 0.3}}
+    - {built_in: copy, weight: 0.05, language: same}
+    - {built_in: reverse, weight: 0.015, language: back}
+  valid: {built_in: copy, language: same}
+text: {kind: unigram, vocabulary: 64, sampling: 0.3}
 training:
-  steps: {STEPS}
   batch_tokens: 192
   accumulate: 2
   average: ema
@@ -37,8 +35,8 @@ training:
   checkpoint_every: 11
   keep_checkpoints: 3
   warm_up: 20
-validation: {{every: 50, max_sentences: 13}}
-pinned: [">>same<< ba do ki", {{source: ">>back<< ba do", reference: do ba}}]
+validation: {every: 50, max_sentences: 13}
+pinned: [">>same<< ba do ki", {source: ">>back<< ba do", reference: do ba}]
 """
 
 
@@ -59,35 +57,35 @@ def frames(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("architecture", "most_kills"), [("transformer", KILLS), ("recurrent", KILLS // 4), ("convolutional", KILLS // 4)]
-)
+    ("architecture", "most_kills", "steps"),
+    [("transformer", 20, 400), ("recurrent", 5, 200), ("convolutional", 5, 200)],
+)  # 50 updates are once through the sentences
 def test_a_run_killed_again_and_again_ends_with_the_same_numbers(
-    tmp_path: Path, architecture: str, most_kills: int
+    tmp_path: Path, server: ForkServer, architecture: str, most_kills: int, steps: int
 ) -> None:
     config = tmp_path / "config.yaml"
-    config.write_text(f"{CONFIG}model: {MODELS[architecture]}\n")
+    config.write_text(CONFIG.replace("training:", f"training:\n  steps: {steps}") + f"model: {MODELS[architecture]}\n")
     complete, killed = tmp_path / "complete", tmp_path / "killed"
     prepared = run_to_its_end(config, complete)
     moments = random.Random(7)
     num_kills = 0
-    with fork_server(tmp_path) as server:
-        while num_kills < most_kills and not (killed / "outcome.json").is_file():
-            # while preparing, training or writing
-            longest = 1.5 if (killed / "metrics.jsonl").is_file() else prepared + 0.5
-            num_kills += is_killed(server, config, killed, moments.uniform(0.0, longest))
-        if not (killed / "outcome.json").is_file():
-            assert not is_killed(server, config, killed, None)
+    while num_kills < most_kills and not (killed / "outcome.json").is_file():
+        # while preparing, training or writing
+        longest = 1.5 if (killed / "metrics.jsonl").is_file() else prepared + 0.5
+        num_kills += is_killed(server, config, killed, moments.uniform(0.0, longest))
+    if not (killed / "outcome.json").is_file():
+        assert not is_killed(server, config, killed, None)
     print(f"killed {num_kills} times")
     assert num_kills >= most_kills // 2
     assert (complete / "tokeniser/joint.spm").read_bytes() == (killed / "tokeniser/joint.spm").read_bytes()
-    state = f"checkpoints/step-{STEPS:08d}/state.safetensors"
+    state = f"checkpoints/step-{steps:08d}/state.safetensors"
     for name in ("last/model.safetensors", "best/model.safetensors", state):
         one, other = load_file(complete / name), load_file(killed / name)
         assert one.keys() == other.keys()
         assert all(torch.equal(one[key], other[key]) for key in one), name
     assert metrics(complete) == metrics(killed)
     assert frames(complete) == frames(killed)
-    assert len(frames(killed)) == STEPS / 50
+    assert len(frames(killed)) == steps / 50
     assert not list(killed.rglob("*.part"))
 
 
