@@ -31,7 +31,7 @@ def train(config: ModelConfig, task: Task, recipe: Recipe) -> BaseSequenceModel:
     torch.manual_seed(0)
     random = torch.Generator().manual_seed(1)
     model = build_model(config)
-    optimiser = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
+    optimiser = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     for step in range(1, recipe.steps + 1):
         gone = max(0, step - recipe.warm_up) / (recipe.steps - recipe.warm_up)
         rate = recipe.rate * min(step / recipe.warm_up, 0.5 * (1 + math.cos(math.pi * gone)))
