@@ -23,6 +23,7 @@ _EXPONENTIALS = ("exponentials", "shifted-exponentials")
 _STEPS_OF_SOFTMAX = frozenset({"shift", "exponentiate", "row_sum"})
 _STEPS_OF_NORM = frozenset({"deviation", "root_mean_square"})
 _STEPS = _STEPS_OF_SOFTMAX | _STEPS_OF_NORM
+_NORMS = frozenset({"normalise", "rms_normalise"})
 
 
 def compare_with_shown_lines(working: Working, compare: Compare) -> "ComparedWorking":
@@ -31,7 +32,10 @@ def compare_with_shown_lines(working: Working, compare: Compare) -> "ComparedWor
     if not _may_have_more_lines(working, best):
         return best
     chosen: tuple[str, ...] | None = None
+    steps = {record.step.name for record in best.graph.records}
     for show in _options(working.problem):
+        if not all(steps & (_NORMS if name == "deviation" else {"softmax"}) for name in show):
+            continue  # the exercise has no step that such a line belongs to
         try:
             other = compare(replace(working, problem={**working.problem, "show": list(show)}))
         except WorkLimitError:
