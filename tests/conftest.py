@@ -18,6 +18,8 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 import pytest
 
 from clearhead import Worksheet, solve
+from clearhead.data import corpora
+from clearhead.data.config import CorpusConfig
 from clearhead.worksheet.reading import gallery
 from tests.phrasebook_run import trained_run
 
@@ -47,6 +49,22 @@ def _no_disk_is_waited_for() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", flush_special_files)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _built_in_pairs_are_drawn_once() -> Iterator[None]:
+    """Keep the pairs of a built-in corpus: every run draws them three times, to learn, to convert and to hash them."""
+    draw, pairs = corpora._built_in, {}
+
+    def drawn_once(config: CorpusConfig) -> Iterator[tuple[str, str]]:
+        name = (config.built_in, config.split)
+        if name not in pairs:
+            pairs[name] = tuple(draw(config))
+        return iter(pairs[name])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpora, "_built_in", drawn_once)
         yield
 
 

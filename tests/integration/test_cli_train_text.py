@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ SMALL = ("--set", "model.d_model=24", "--set", "model.d_ff=29", "--set", "traini
 
 
 def write_text(folder: Path, number: int = 1000) -> None:
-    english, spanish = zip(*list(pairs("train"))[:number], strict=True)
+    english, spanish = zip(*islice(pairs("train"), number), strict=True)
     (folder / "train.en").write_text("\n".join(english) + "\n")
     (folder / "train.es").write_text("\n".join(spanish) + "\n")
 
