@@ -20,6 +20,11 @@ class ApiError(Exception):
         self.status, self.sentence, self.retry_after = status, sentence, retry_after
 
 
+def stopping_error() -> ApiError:
+    """Return the error for a request that the server cannot finish, because it stops."""
+    return ApiError(503, "the server is stopping and could not finish this request. Try again later.", retry_after=10)
+
+
 class JsonResponse(Response):
     """A response of JSON, written by orjson; numbers that are not finite are null."""
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from clearhead.decoding.pipeline import SourceLine
 from clearhead.decoding.translation import Translation
 from clearhead.errors import ClearheadError, is_out_of_memory
-from clearhead.serve.api_errors import ApiError
+from clearhead.serve.api_errors import ApiError, stopping_error
 from clearhead.serve.metrics import ServerMetrics
 from clearhead.serve.model_pool import ModelPool, ModelWorker
 from clearhead.serve.settings import QueueSettings
@@ -58,6 +58,7 @@ class Lane:
     def __init__(self, worker: ModelWorker, settings: QueueSettings, metrics: ServerMetrics) -> None:
         self.worker, self.settings, self.metrics = worker, settings, metrics
         self.tickets: deque[Ticket] = deque()
+        self._batch_tickets: list[Ticket] = []  # of the batch that is being translated
         self._has_tickets = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(self._run())
@@ -127,6 +128,7 @@ class Lane:
 
     async def _translate(self, batch: Sequence[tuple[Ticket, Sequence[SourceLine]]]) -> None:
         start = self._loop.time()
+        self._batch_tickets = [ticket for ticket, _ in batch]
         try:
             outcomes = await self._loop.run_in_executor(self.worker.executor, self._work, batch)
         except Exception as fault:  # the requests of this batch fail, the lane goes on
@@ -162,12 +164,16 @@ class Lane:
                 outcomes.append(wrong)
         return outcomes
 
+    def refuse_all(self) -> None:
+        """Answer 503 to all requests that wait or are being translated."""
+        for ticket in (*self.tickets, *self._batch_tickets):
+            if not ticket.future.done():
+                ticket.future.set_exception(stopping_error())
+
     async def close(self) -> None:
         """End the loop; requests that still wait are refused."""
         self._task.cancel()
-        for ticket in self.tickets:
-            if not ticket.future.done():
-                ticket.future.set_exception(ApiError(503, "the server is stopping.", retry_after=_PAUSE))
+        self.refuse_all()
 
 
 def _shown_fault(fault: Exception) -> Exception:
@@ -253,6 +259,11 @@ class Batcher:
         if worker not in self._lanes:
             self._lanes[worker] = Lane(worker, self.settings, self.metrics)
         return self._lanes[worker]
+
+    def refuse_all(self) -> None:
+        """Answer 503 to all requests, because the server stops."""
+        for lane in self._lanes.values():
+            lane.refuse_all()
 
     async def close(self) -> None:
         """End all lanes."""

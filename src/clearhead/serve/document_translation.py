@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clearhead.serve.api_errors import ApiError
+from clearhead.serve.api_errors import ApiError, stopping_error
 from clearhead.serve.catalogue import Route
 from clearhead.serve.server import Server
 from clearhead.serve.translation_task import TranslatedText, TranslationTask
@@ -90,6 +90,8 @@ def sentence_translator(
 
     def translate_piece(sentences: Sequence[str]) -> list[TranslatedText]:
         for number in range(num_tries):
+            if server.is_stopping:  # a batch that is added now would never be translated
+                raise stopping_error()
             if not target.is_wanted():
                 raise ApiError(400, "the document is not wanted any more.")
             waiting = asyncio.run_coroutine_threadsafe(server.batcher.translate(tasks[0], sentences), loop)

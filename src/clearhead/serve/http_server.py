@@ -22,6 +22,7 @@ from clearhead.serve.settings import LimitSettings
 _KEEP_ALIVE = 30  # seconds in which a connection may be idle between two requests
 _MAX_HEADER_BYTES = 64 * 1024
 _BACKLOG = 2048
+_ANSWER_SECONDS = 5  # to send the last answers, after the time to finish requests is over
 _QUIET = ("python_multipart", "multipart")  # loggers that describe requests on standard error
 _REASONS = {408: "Request Timeout", 431: "Request Header Fields Too Large", 503: "Service Unavailable"}
 
@@ -105,6 +106,19 @@ def limited_protocol(limits: LimitSettings) -> type[asyncio.Protocol]:
 class HttpServer(uvicorn.Server):
     """A uvicorn server that ends normally after SIGTERM or Ctrl-C; uvicorn would raise the signal again."""
 
+    def __init__(self, config: uvicorn.Config, server: Server) -> None:
+        super().__init__(config)
+        self._server = server
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish started requests, and answer 503 to those that are not finished in time."""
+        seconds = self._server.settings.limits.shutdown_seconds
+        timer = asyncio.get_running_loop().call_later(seconds, self._server.interrupt)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            timer.cancel()
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop at a signal: no new connections, started requests are finished. A second Ctrl-C does not wait."""
@@ -158,9 +172,9 @@ def make_http_server(server: Server) -> HttpServer:
         "server_header": False,
         "backlog": _BACKLOG,
         "timeout_keep_alive": _KEEP_ALIVE,
-        "timeout_graceful_shutdown": server.settings.limits.shutdown_seconds,
+        "timeout_graceful_shutdown": server.settings.limits.shutdown_seconds + _ANSWER_SECONDS,
     }
-    return HttpServer(uvicorn.Config(create_app(server), **settings))
+    return HttpServer(uvicorn.Config(create_app(server), **settings), server)
 
 
 def serve_forever(server: Server, started: Callable[[str], None]) -> None:

@@ -1,12 +1,13 @@
 """What surrounds every request: its measurement, its line in the log, and an answer even if there is a bug."""
 
+import asyncio
 import time
 from collections.abc import MutableMapping
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clearhead.serve.api_errors import error_response
+from clearhead.serve.api_errors import error_response, stopping_error
 from clearhead.serve.server import Server
 
 _UNKNOWN = "other"  # paths that are not routes are counted together, because anybody can invent them
@@ -43,6 +44,10 @@ class RequestMiddleware:
             self.server.log.fault(_path(scope), fault)
             if not status:
                 await error_response(500, _BUG)(scope, receive, send_noted)
+        except asyncio.CancelledError:  # the server ends; raising it again would only print a traceback
+            if not status:
+                error = stopping_error()
+                await error_response(error.status, error.sentence, error.retry_after)(scope, receive, send_noted)
         finally:
             self._note(scope, status, time.perf_counter() - start)
 

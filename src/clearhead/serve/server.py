@@ -119,6 +119,11 @@ class Server:
             for name in self.pool.unload_idle():
                 self.log.event("unloaded", {"model": name})
 
+    def interrupt(self) -> None:
+        """Answer 503 to requests that are still being translated, because the time to finish them is over."""
+        self.is_stopping = True
+        self.batcher.refuse_all()
+
     async def stop(self) -> None:
         """Release everything."""
         self.is_stopping = True

@@ -41,7 +41,7 @@ class LimitSettings(Settings):
     file_minutes: float = Field(15.0, gt=0, description="minutes after which an uploaded document is deleted")
     read_seconds: float = Field(20.0, gt=0, description="seconds in which a client must send its whole request")
     connections: int = Field(2000, ge=1, description="connections at one time; further ones are answered by 503")
-    shutdown_seconds: int = Field(30, ge=0, description="seconds to finish started requests when the server stops")
+    shutdown_seconds: int = Field(30, ge=0, description="seconds to finish started requests at the end; then 503")
 
 
 class ExplainSettings(Settings):

@@ -47,6 +47,30 @@ def test_sigterm_finishes_what_has_begun_and_ends_with_0() -> None:
     assert len(answers[0].json()["translatedText"]) == 300
 
 
+def test_a_document_that_is_too_long_for_the_time_to_stop_is_answered_503_without_a_traceback() -> None:
+    lines = "\n".join(f"I have {number} books, and my brother has big houses." for number in range(11, 8011))
+    answers: list[requests.Response] = []
+    with real_server("--set", "limits.shutdown_seconds=1") as server:
+        server.translate()
+
+        def ask() -> None:
+            fields = {"source": "en", "target": "es"}
+            files = {"file": ("long.txt", lines.encode())}
+            answers.append(requests.post(f"{server.url}/translate_file", data=fields, files=files, timeout=60))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        time.sleep(0.7)
+        server.process.send_signal(signal.SIGINT)
+        thread.join()
+        assert server.process.wait(timeout=60) == 0
+    sentence = "the server is stopping and could not finish this request. Try again later."
+    assert (answers[0].status_code, answers[0].json()) == (503, {"error": sentence})
+    assert answers[0].headers["retry-after"] == "10"
+    assert "Traceback" not in "".join(server.lines)
+    assert '"path":"/translate_file","status":503' in "".join(server.lines)
+
+
 def test_a_client_that_goes_leaves_the_queue() -> None:
     with listening({"has_pages": False, "queue": {"max_batch": 1}}) as url:
         requests.post(f"{url}/translate", json={"q": "a", "source": "en", "target": "es"}, timeout=60)
