@@ -192,9 +192,16 @@ class Batcher:
         self.num_waiting = 0  # sentences that wait or are being translated
 
     async def translate(
-        self, task: TranslationTask, texts: Sequence[str], is_disconnected: IsDisconnected | None = None
+        self,
+        task: TranslationTask,
+        texts: Sequence[str],
+        is_disconnected: IsDisconnected | None = None,
+        time_limit: float | None = None,
     ) -> list[TranslatedText]:
-        """Translate texts; raise ApiError 503 if too many sentences wait, and 504 if it takes too long."""
+        """Translate texts; raise ApiError 503 if too many sentences wait, and 504 if it takes too long.
+
+        `time_limit` is a number of seconds; None is the limit of the settings.
+        """
         sources = [TextLines.of(text) for text in texts]
         numbered = (source.lines[place] for source in sources for place in source.places)
         lines = [SourceLine(number, line) for number, line in enumerate(numbered, 1)]
@@ -204,7 +211,7 @@ class Batcher:
         loop = asyncio.get_running_loop()
         ticket = Ticket(task, lines, loop.create_future(), is_disconnected, loop.time())
         worker = self.pool.worker(task.route.model, is_plain=task.is_plain)
-        async with self._admitted(weight):
+        async with self._admitted(weight, time_limit):
             lane = self._lane(worker)
             lane.add(ticket)
             try:
@@ -227,16 +234,16 @@ class Batcher:
                 worker.last_used = monotonic()
 
     @asynccontextmanager
-    async def _admitted(self, weight: int) -> AsyncIterator[None]:
+    async def _admitted(self, weight: int, time_limit: float | None = None) -> AsyncIterator[None]:
         """Count sentences as waiting; raise ApiError 503 if there are too many, and 504 if they take too long."""
+        limit = self.settings.time_limit if time_limit is None else time_limit
         self._admit(weight)
         self._count(weight)
         try:
-            async with asyncio.timeout(self.settings.time_limit):
+            async with asyncio.timeout(limit):
                 yield
         except TimeoutError:
             self.metrics.late.inc()
-            limit = self.settings.time_limit
             raise ApiError(504, f"the request took longer than the limit of {limit:g} s. Send less text.") from None
         finally:
             self._count(-weight)

@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from clearhead.serve.api_errors import ApiError, stopping_error
 from clearhead.serve.catalogue import Route
@@ -17,9 +17,10 @@ from clearhead.serve.translation_task import TranslatedText, TranslationTask
 if TYPE_CHECKING:
     from clearhead.documents import AlignedTranslation
 
-_PIECE = 32  # sentences of a document that are sent together
+_PIECE = 16  # sentences of a document that are sent together, after which the progress is reported
 _MAX_TRIES = 20  # of a piece, if the queue is full
 _PLAIN = (".txt",)  # formats without markup, which need no alignment
+R = TypeVar("R")
 Progress = Callable[[int, int], None]
 
 
@@ -56,36 +57,70 @@ async def translate_html(target: DocumentTarget, text: str) -> str:
     """Translate a piece of HTML; its tags are kept."""
     from clearhead.documents import DocumentOptions, translate_html_fragment
 
-    loop = asyncio.get_running_loop()
-    translate = sentence_translator(target, loop, num_tries=1, is_aligned=True)
+    limit = target.server.settings.queue.time_limit
+    sentence = f"the request took longer than the limit of {limit:g} s. Send less text."
+    timing = PieceTiming(limit, sentence, num_tries=1)
     options = DocumentOptions(*target.languages)
-    return await loop.run_in_executor(
-        target.server.document_threads, lambda: translate_html_fragment(text, translate, options=options)
-    )
+    translate = sentence_translator(target, timing, is_aligned=True)
+    return await _in_thread(target, timing, lambda: translate_html_fragment(text, translate, options=options))
 
 
 async def translate_file(target: DocumentTarget, name: str, content: bytes, progress: Progress) -> bytes:
     """Translate a document; `progress` is called in the event loop."""
     from clearhead.documents import DocumentOptions, translate_document
 
-    loop = asyncio.get_running_loop()
+    limit = target.server.settings.limits.file_time_limit
+    sentence = f"the document took longer than the limit of {limit:g} s (limits.file_time_limit). Divide it."
     is_aligned = not name.lower().endswith(_PLAIN)
-    translate = sentence_translator(target, loop, num_tries=_MAX_TRIES, is_aligned=is_aligned)
+    num_before, total = 0, 0  # sentences of the pieces before, as the document reports them
 
-    def report(num_done: int, total: int) -> None:
-        loop.call_soon_threadsafe(progress, num_done, total)
+    def report(num_done: int, number: int) -> None:
+        nonlocal num_before, total
+        num_before, total = num_done, number
+        timing.loop.call_soon_threadsafe(progress, num_done, number)
 
+    def report_piece(num_done: int) -> None:
+        timing.loop.call_soon_threadsafe(progress, min(num_before + num_done, total), total)
+
+    timing = PieceTiming(limit, sentence, _MAX_TRIES, report_piece)
+    translate = sentence_translator(target, timing, is_aligned=is_aligned)
     options = DocumentOptions(*target.languages)
-    return await loop.run_in_executor(
-        target.server.document_threads, lambda: translate_document(content, name, translate, report, options)
-    )
+    return await _in_thread(target, timing, lambda: translate_document(content, name, translate, report, options))
+
+
+class PieceTiming:
+    """How long the pieces of a document may take together, and what is called after each; made in the event loop."""
+
+    def __init__(
+        self, limit: float, sentence: str, num_tries: int, progress: Callable[[int], None] = lambda num_done: None
+    ) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.end = self.loop.time() + limit
+        self.sentence, self.num_tries, self.progress = sentence, num_tries, progress
+
+    @property
+    def num_seconds_left(self) -> float:
+        """The rest of the time; raise ApiError 504 if there is none."""
+        seconds = self.end - self.loop.time()
+        if seconds <= 0:
+            raise ApiError(504, self.sentence)
+        return seconds
+
+
+async def _in_thread(target: DocumentTarget, timing: PieceTiming, work: Callable[[], R]) -> R:
+    """Call a function in a thread for documents; raise ApiError 504 if it takes too long, even if no thread is free."""
+    try:
+        async with asyncio.timeout_at(timing.end):
+            return await timing.loop.run_in_executor(target.server.document_threads, work)
+    except TimeoutError:
+        raise ApiError(504, timing.sentence) from None
 
 
 def sentence_translator(
-    target: DocumentTarget, loop: asyncio.AbstractEventLoop, *, num_tries: int, is_aligned: bool
+    target: DocumentTarget, timing: PieceTiming, *, is_aligned: bool
 ) -> "Callable[[Sequence[str]], Sequence[AlignedTranslation]]":
     """Return a function for another thread than that of the event loop: it waits for the batches."""
-    server = target.server
+    server, num_tries = target.server, timing.num_tries
     tasks: list[TranslationTask] = []  # one, once the language is known
 
     def translate_piece(sentences: Sequence[str]) -> list[TranslatedText]:
@@ -94,10 +129,14 @@ def sentence_translator(
                 raise stopping_error()
             if not target.is_wanted():
                 raise ApiError(400, "the document is not wanted any more.")
-            waiting = asyncio.run_coroutine_threadsafe(server.batcher.translate(tasks[0], sentences), loop)
+            seconds = timing.num_seconds_left
+            translating = server.batcher.translate(tasks[0], sentences, time_limit=seconds)
+            waiting = asyncio.run_coroutine_threadsafe(translating, timing.loop)
             try:
                 return waiting.result()
             except ApiError as wrong:
+                if wrong.status == 504:
+                    raise ApiError(504, timing.sentence) from None
                 if wrong.status != 503 or number + 1 == num_tries or server.is_stopping:
                     raise
                 time.sleep(wrong.retry_after or 1)
@@ -106,8 +145,11 @@ def sentence_translator(
     def translate(sentences: Sequence[str]) -> "list[AlignedTranslation]":
         if not tasks:
             tasks.append(TranslationTask(target.route(sentences), server.settings.beam, is_aligned=is_aligned))
-        pieces = (sentences[start : start + _PIECE] for start in range(0, len(sentences), _PIECE))
-        return [aligned(text) for piece in pieces for text in translate_piece(piece)]
+        translations: list[AlignedTranslation] = []
+        for start in range(0, len(sentences), _PIECE):
+            translations += map(aligned, translate_piece(sentences[start : start + _PIECE]))
+            timing.progress(len(translations))
+        return translations
 
     return translate
 

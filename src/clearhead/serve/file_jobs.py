@@ -22,7 +22,7 @@ class FileJob:
 
     name: str  # of the result
     id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
-    created: float = field(default_factory=time.monotonic)
+    last_change: float = field(default_factory=time.monotonic)
     num_done: int = 0
     total: int = 0
     content: bytes | None = None
@@ -56,6 +56,7 @@ class FileJob:
         self._notify()
 
     def _notify(self) -> None:
+        self.last_change = time.monotonic()
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -107,7 +108,7 @@ class FileJobs:
 
     def _expire(self) -> None:
         oldest = time.monotonic() - self.limits.file_minutes * 60
-        for job in [job for job in self._jobs.values() if job.created < oldest]:
+        for job in [job for job in self._jobs.values() if job.last_change < oldest]:
             self.remove(job)
 
 

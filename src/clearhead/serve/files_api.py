@@ -97,6 +97,8 @@ class FilesApi:
         await self._translate(job, upload, DocumentTarget(self.server, source, target))
         if job.error is not None:
             self.jobs.remove(job)
+            if job.error.status == 504:
+                raise ApiError(504, f"{job.error.sentence} /v1/files answers at once and reports the progress.")
             raise job.error
         return JsonResponse({"translatedFileUrl": f"{request.base_url}download_file/{job.id}"})
 

@@ -11,11 +11,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from clearhead.serve.api_errors import ApiError
-from clearhead.serve.document_translation import aligned, document_formats
+from clearhead.serve.document_translation import DocumentTarget, aligned, document_formats, translate_file
 from clearhead.serve.file_jobs import FileJob, FileJobs, result_name
 from clearhead.serve.files_api import Upload
 from clearhead.serve.request_fields import read_form
-from clearhead.serve.settings import LimitSettings
+from clearhead.serve.server import Server
+from clearhead.serve.settings import LimitSettings, ServeSettings
 from clearhead.serve.translation_task import TextLines, TranslatedText
 from tests.unit.serve.small_app import served
 
@@ -134,6 +135,34 @@ def test_a_document_that_is_too_large_or_one_too_many_is_refused() -> None:
         assert answer.status_code == 503
         assert answer.json() == {"error": "1 documents are being translated. Try again later."}
         assert answer.headers["retry-after"] == "30"
+
+
+def test_a_document_has_a_time_limit_of_its_own() -> None:
+    with served({"queue": {"time_limit": 0.001}, "limits": {"file_time_limit": 60}}) as client:
+        assert upload(client, "/translate_file", "a.txt", b"Let's go").status_code == 200
+        answer = client.post("/translate", json={"q": "<p>House</p>", "format": "html", "source": "en", "target": "es"})
+        sentence = "the request took longer than the limit of 0.001 s. Send less text."
+        assert (answer.status_code, answer.json()) == (504, {"error": sentence})
+    with served({"limits": {"file_time_limit": 0.001}}) as client:
+        answer = upload(client, "/translate_file", "a.txt", b"Let's go")
+        assert answer.status_code == 504
+        sentence = "the document took longer than the limit of 0.001 s (limits.file_time_limit). Divide it."
+        assert answer.json() == {"error": f"{sentence} /v1/files answers at once and reports the progress."}
+        answer = finished(client, "a.txt", b"Let's go")
+        assert (answer.status_code, answer.json()) == (504, {"error": sentence})
+
+
+def test_the_progress_of_a_document_is_reported_after_each_piece() -> None:
+    content = "\n".join(f"I have {number} books." for number in range(2, 39)).encode()
+
+    async def translate() -> list[tuple[int, int]]:
+        reports: list[tuple[int, int]] = []
+        server = Server(ServeSettings(log="off"))
+        await translate_file(DocumentTarget(server, "en", "es"), "a.txt", content, lambda *pair: reports.append(pair))
+        await server.stop()
+        return reports
+
+    assert asyncio.run(translate()) == [(0, 37), (16, 37), (32, 37), (37, 37), (37, 37)]
 
 
 def test_uploads_leave_no_file(translating: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
