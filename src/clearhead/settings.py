@@ -6,6 +6,7 @@ A default is defined only on its field, and the field's description is used in t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from json import dumps
 from types import NoneType
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
@@ -72,16 +73,33 @@ class FieldHelp:
     description: str
 
 
-def read_settings(cls: type[S], data: Mapping[str, Any], place: str = "") -> S:
+@dataclass(frozen=True)
+class Wording:
+    """What messages call a setting and a group of them."""
+
+    name: str = "setting"
+    group: str = "a group of settings"
+    is_json: bool = False  # whether examples are written as JSON, not as YAML
+
+
+SETTINGS_WORDING = Wording()
+REQUEST_WORDING = Wording("field", "an object", is_json=True)  # of JSON that a client of the server sends
+
+
+def read_settings(cls: type[S], data: Mapping[str, Any], place: str = "", wording: Wording = SETTINGS_WORDING) -> S:
     """Validate the data, or raise ConfigError with all mistakes. `place` is the prefix of their paths."""
-    reading = examine(cls, data, place)
+    reading = examine(cls, data, place, wording=wording)
     if reading.mistakes or reading.value is None:
         raise ConfigError(reading.mistakes)
     return reading.value
 
 
 def examine(
-    cls: type[S], data: Mapping[str, Any], place: str = "", stand_ins: Mapping[str, Any] | None = None
+    cls: type[S],
+    data: Mapping[str, Any],
+    place: str = "",
+    stand_ins: Mapping[str, Any] | None = None,
+    wording: Wording = SETTINGS_WORDING,
 ) -> SettingsReading[S]:
     """Validate the data as far as possible, and return the result with all mistakes.
 
@@ -91,8 +109,9 @@ def examine(
         return SettingsReading(cls.model_validate(data), (), frozenset())
     except ValidationError as wrong:
         # If all entries of a list are wrong, pydantic also calls it too short. The entries are reported already.
-        errors = [error for error in wrong.errors() if error["type"] != "too_short" or not error["input"]]
-    reader = _Reader(cls, data, place)
+        inside = {error["loc"][:end] for error in wrong.errors() for end in range(len(error["loc"]))}
+        errors = [error for error in wrong.errors() if error["type"] != "too_short" or error["loc"] not in inside]
+    reader = _Reader(cls, data, place, wording)
     mistakes = [mistake for error in errors for mistake in reader.mistakes(error)]
     rest = _without(data, errors, reader, stand_ins or {})
     value: S | None = None
@@ -132,25 +151,27 @@ def _help(path: str, field: FieldInfo) -> FieldHelp:
     )
 
 
-def kind_of(field: FieldInfo) -> str:
+def kind_of(field: FieldInfo, group: str = "a group of settings") -> str:
     """Describe the values of a field: `a whole number of at least 1`, `true or false`, `text or null`."""
-    kind = _kind(field.annotation, field.metadata)
+    kind = _kind(field.annotation, field.metadata, group)
     return f"{kind}, or null" if _allows_none(field.annotation) else kind
 
 
-def _kind(annotation: Any, metadata: Sequence[Any]) -> str:
+def _kind(annotation: Any, metadata: Sequence[Any], group: str) -> str:
     types, choices = _plain_types(annotation), choices_in(annotation)
     if choices:
         return f"one of {', '.join(choices)}"
     if get_origin(annotation) is dict:
-        return "a group of settings"
+        return group
     if models_in(annotation):
-        return "a list of groups of settings" if _is_list(annotation) else "a group of settings"
+        return "a list of groups of settings" if _is_list(annotation) else group
     if get_origin(annotation) is tuple:
-        inner = get_args(annotation)[0]
-        if inner is str:
-            return "a list of texts"
-        return f"a list of {len(get_args(annotation))} numbers{_bounds(getattr(inner, '__metadata__', ()))}"
+        inner, last = get_args(annotation)[0], get_args(annotation)[-1]
+        number = _length(metadata) if last is Ellipsis else len(get_args(annotation))
+        count = "" if number is None else f"{number} "
+        if str in _plain_types(inner):
+            return f"a list of {count}texts"
+        return f"a list of {count}numbers{_bounds(getattr(inner, '__metadata__', ()))}"
     if bool in types:
         return "true or false"
     if int in types or float in types:
@@ -158,7 +179,16 @@ def _kind(annotation: Any, metadata: Sequence[Any]) -> str:
     if str in types:
         patterns = [constraint.pattern for constraint in metadata if getattr(constraint, "pattern", None)]
         return f"text that matches {patterns[0]}" if patterns else "text"
-    return "a group of settings"
+    return group
+
+
+def _length(metadata: Sequence[Any]) -> int | None:
+    """Return the number of entries that a list must have, or None if several numbers are allowed."""
+    least, most = (
+        next((getattr(constraint, name) for constraint in metadata if hasattr(constraint, name)), None)
+        for name in ("min_length", "max_length")
+    )
+    return least if least == most else None
 
 
 def _bounds(metadata: Sequence[Any]) -> str:
@@ -234,8 +264,8 @@ class _Spot:
 class _Reader:
     """Turns pydantic's errors into sentences, and records the paths that are wrong."""
 
-    def __init__(self, cls: type[BaseModel], data: Mapping[str, Any], place: str) -> None:
-        self._cls, self._data, self._place = cls, data, place
+    def __init__(self, cls: type[BaseModel], data: Mapping[str, Any], place: str, wording: Wording) -> None:
+        self._cls, self._data, self._place, self._wording = cls, data, place, wording
         self.blamed: set[str] = set()
 
     def mistakes(self, error: ErrorDetails) -> Iterator[Mistake]:
@@ -281,38 +311,53 @@ class _Reader:
             return f"{path} is missing: {field.description or kind_of(field)}."
         value = _value_at(self._data, spot.parts)
         if models_in(field.annotation):
-            return _wrong_group(path, value, field, is_entry=isinstance(spot.parts[-1], int))
+            return self._wrong_group(path, value, field, is_entry=isinstance(spot.parts[-1], int))
         choices = choices_in(field.annotation)
         if choices:
             near = did_you_mean(str(value), choices)
             return f"{path} = {shown(value)} is not a choice.{near} Choices: {', '.join(choices)}."
         meaning = f" ({path.rpartition('.')[2]}: {field.description})" if field.description else ""
-        return f"{path} = {shown(value)} is not {kind_of(field)}{meaning}."
+        example = f", such as {_example(field)}" if self._wording.is_json and field.examples else ""
+        return f"{path} = {shown(value)} is not {kind_of(field, self._wording.group)}{example}{meaning}."
 
     def _unknown(self, spot: _Spot, path: str) -> str:
-        name, names = str(spot.parts[-1]), list(spot.owner.model_fields)
+        name, names, noun = str(spot.parts[-1]), list(spot.owner.model_fields), self._wording.name
         match = closest_match(name, names)
         if match is not None:
             meant = (*spot.parts[:-1], match)
             if _value_at(self._data, meant) is None:  # do not also report the intended name as missing
                 self.blamed.add(self._path(meant))
-            return f"{path} is not a setting. Did you mean '{match}'?"
+            return f"{path} is not a {noun}. Did you mean '{match}'?"
         elsewhere = [setting.path for setting in fields_of(self._cls, self._place) if setting.path.endswith(f".{name}")]
         if elsewhere:
             self.blamed.add(elsewhere[0])
-            return f"{path} is not a setting. Did you mean '{elsewhere[0]}'?"
+            return f"{path} is not a {noun}. Did you mean '{elsewhere[0]}'?"
         group = self._path(spot.parts[:-1])
-        some = f" {f'Settings of {group}' if group else 'Settings'}: {', '.join(names)}."
-        return f"{path} is not a setting.{some if len(names) <= _MAX_NAMES else ''}"
+        nouns = f"{noun.capitalize()}s"
+        some = f" {f'{nouns} of {group}' if group else nouns}: {', '.join(names)}."
+        return f"{path} is not a {noun}.{some if len(names) <= _MAX_NAMES else ''}"
+
+    def _wrong_group(self, path: str, value: Any, field: FieldInfo, is_entry: bool) -> str:
+        names = ", ".join(models_in(field.annotation)[0].model_fields)
+        is_single = not _is_list(field.annotation) or is_entry
+        if not is_single and not value:
+            return f"{path} is empty: {field.description}."
+        if self._wording.is_json:
+            example = _example(field)
+            kind = f"an object, such as {example}" if is_single else f"a list of objects, such as [{example}]"
+            return f"{path} = {shown(value)} is not {kind}."
+        if is_single:
+            return f"{path} = {shown(value)} is not a group of settings. Its settings: {names}."
+        return f"{path} = {shown(value)} is not a list. Write '- ' before each entry. Its settings: {names}."
 
 
-def _wrong_group(path: str, value: Any, field: FieldInfo, is_entry: bool) -> str:
-    names = ", ".join(models_in(field.annotation)[0].model_fields)
-    if not _is_list(field.annotation) or is_entry:
-        return f"{path} = {shown(value)} is not a group of settings. Its settings: {names}."
-    if not value:
-        return f"{path} is empty: {field.description}."
-    return f"{path} = {shown(value)} is not a list. Write '- ' before each entry. Its settings: {names}."
+def _example(field: FieldInfo) -> str:
+    """Return an example of a value as JSON: the one that the field states, or the required fields of its model."""
+    if field.examples:
+        return dumps(field.examples[0], ensure_ascii=False)
+    models = models_in(field.annotation)
+    names = [name for name, inner in models[0].model_fields.items() if inner.is_required()]
+    return dumps(dict.fromkeys(names, "…"), ensure_ascii=False)
 
 
 def _value_at(data: Any, parts: Iterable[int | str]) -> Any:

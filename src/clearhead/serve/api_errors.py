@@ -47,4 +47,4 @@ async def answer_api_error(request: Request, error: Exception) -> Response:
     if isinstance(error, ApiError):
         return error_response(error.status, error.sentence, error.retry_after)
     assert isinstance(error, ClearheadError)
-    return error_response(400, str(error))
+    return error_response(400, str(error).replace("\n", " "))

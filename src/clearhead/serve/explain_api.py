@@ -85,7 +85,9 @@ class WhatIfRequest(_RoutedRequest):
     text: str = Field(max_length=_MAX_CHARACTERS, description="the sentence")
     without: tuple[str, ...] = Field((), max_length=1000, description="heads to remove, such as encoder.2.*.head.5")
     uniform: tuple[str, ...] = Field((), max_length=1000, description="heads whose attention is made uniform")
-    swap: dict[str, str] = Field(default_factory=dict, max_length=100, description="words and their replacements")
+    swap: dict[str, str] = Field(
+        default_factory=dict, max_length=100, description="words and their replacements", examples=[{"river": "road"}]
+    )
     patch: str | None = Field(None, max_length=100, description="an encoder layer whose states are replaced")
     from_sentence: str | None = Field(
         None, max_length=_MAX_CHARACTERS, description="with patch: the sentence that the states come from"

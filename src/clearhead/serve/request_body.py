@@ -7,7 +7,7 @@ import orjson
 from starlette.requests import ClientDisconnect, Request
 
 from clearhead.serve.api_errors import ApiError
-from clearhead.settings import Settings, read_settings
+from clearhead.settings import REQUEST_WORDING, Settings, read_settings
 
 S = TypeVar("S", bound=Settings)
 
@@ -57,4 +57,4 @@ def parse_object(body: bytes) -> Mapping[str, Any]:
 
 async def read_request(request: Request, cls: type[S], limit: int) -> S:
     """Return the JSON body as validated settings, or raise ApiError 400, 413, or ConfigError with all mistakes."""
-    return read_settings(cls, await read_object(request, limit))
+    return read_settings(cls, await read_object(request, limit), wording=REQUEST_WORDING)

@@ -36,7 +36,9 @@ class TranslateRequest(Settings):
     n_best: int = Field(1, ge=1, description="translations of each text, at most `beam`")
     alignment: bool = Field(False, description="whether words are aligned")
     token_scores: bool = Field(False, description="whether the log-probability of every token is returned")
-    glossary: dict[str, str] = Field(default_factory=dict, description="source terms and their translations")
+    glossary: dict[str, str] = Field(
+        default_factory=dict, description="source terms and their translations", examples=[{"house": "hogar"}]
+    )
     required: tuple[str, ...] = Field((), description="phrases that translations must contain")
     forbidden: tuple[str, ...] = Field((), description="phrases that translations must not contain")
     prefix: str | None = Field(None, description="text with which translations must start")

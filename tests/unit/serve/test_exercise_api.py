@@ -163,7 +163,7 @@ def test_aliases_that_expand_to_billions_of_values_are_refused(client: TestClien
 
 def test_a_body_that_is_wrong_is_answered_by_a_sentence(client: TestClient) -> None:
     unknown = client.post("/v1/solve", json={"problem": SOFTMAX, "detial": "products"})
-    assert unknown.json() == {"error": "detial is not a setting. Did you mean 'detail'?"}
+    assert unknown.json() == {"error": "detial is not a field. Did you mean 'detail'?"}
     wrong = client.post("/v1/check", json={"working": RIGHT, "format": "docx"})
     assert wrong.json()["error"].startswith("format = 'docx' is not a choice.")
     deep: object = 1

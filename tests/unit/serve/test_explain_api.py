@@ -115,6 +115,9 @@ def test_a_wrong_request_is_answered_by_a_sentence(
 
 
 def test_texts_to_compare_are_two_and_have_the_word(client: TestClient) -> None:
+    for texts in ([], ["The bank."], ["a", "b", "c"]):
+        wrong = client.post("/v1/compare", json={"texts": texts})
+        assert wrong.json() == {"error": f"texts = {texts!r} is not a list of 2 texts (texts: two sentences)."}
     one = client.post("/v1/compare", json={"texts": ["The bank."]})
     assert one.status_code == 400
     other = client.post("/v1/compare", json={"texts": ["The bank.", "The sea."], "word": "boat", "target": "es"})

@@ -78,7 +78,12 @@ def test_empty_texts_need_no_model(translating: TestClient) -> None:
     ("body", "status", "sentence"),
     [
         ({}, 400, "text is missing: text or texts to translate."),
-        ({"text": "a", "txt": 1}, 400, "txt is not a setting. Did you mean 'text'?"),
+        ({"text": "a", "txt": 1}, 400, "txt is not a field. Did you mean 'text'?"),
+        (
+            {"text": "a", "glossary": ["house"]},
+            400,
+            """glossary = ['house'] is not an object, such as {"house": "hogar"} (glossary: source terms""",
+        ),
         ({"text": "a", "beam": 11}, 400, "beam = 11 is more than the maximum of this server, 10. Use a smaller beam."),
         ({"text": "a", "beam": 2, "n_best": 3}, 400, "n_best = 3 is more than beam = 2. Use a beam of 3."),
         ({"text": "a", "model": "tatoba"}, 404, "there is no model 'tatoba'. Did you mean 'tatoeba'? Models: tatoeba."),
@@ -106,6 +111,7 @@ def test_a_wrong_request_is_one_sentence(
 
 def test_all_mistakes_of_a_request_are_reported_together(translating: TestClient) -> None:
     error = translating.post("/v1/translate", json={"text": "a", "beam": 0, "n_best": "x"}).json()["error"]
+    assert "\n" not in error
     assert "beam = 0 is not a whole number of at least 1" in error
     assert "n_best = 'x' is not a whole number of at least 1" in error
 
@@ -133,7 +139,12 @@ def test_a_score_is_that_of_the_command_line(translating: TestClient, tmp_path: 
     pairs = [{"source": "Let's go", "target": "Vamos"}, {"source": "Good morning", "target": "Buenos días"}]
     answer = translating.post("/v1/score", json={"pairs": pairs, "target": "es", "tokens": True}).json()
     assert is_close(answer["scores"], lines)
-    assert translating.post("/v1/score", json={"pairs": []}).status_code == 400
+    for pairs, sentence in (
+        ([], "pairs is empty: sentences with translations."),
+        (["a"], """pairs.0 = 'a' is not an object, such as {"source": "…", "target": "…"}."""),
+        ("a", """pairs = 'a' is not a list of objects, such as [{"source": "…", "target": "…"}]."""),
+    ):
+        assert translating.post("/v1/score", json={"pairs": pairs}).json() == {"error": sentence}
 
 
 def test_the_lines_of_a_text_are_counted_and_joined() -> None:
