@@ -86,6 +86,13 @@ class Catalogue:
         """Return the languages into which a source language is translated."""
         return list(dict.fromkeys(route.target for route in self._routes if route.source == source))
 
+    def is_same(self, source: str | None, target: str | None) -> bool:
+        """Return whether a source and a target are one served language, so that there is nothing to translate."""
+        if source is None or target is None:
+            return False
+        code = language_code(source, self.codes)
+        return code in self.codes and code == language_code(target, self.codes)
+
     def find(self, name: str) -> ServedModel:
         """Return the model with a name, or raise ApiError 404."""
         model = self._by_name.get(name)

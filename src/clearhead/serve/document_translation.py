@@ -41,10 +41,15 @@ class DocumentTarget:
     model: str | None = None
     is_wanted: Callable[[], bool] = lambda: True
 
-    def route(self, sentences: Sequence[str]) -> Route:
-        """Return the model; it reads some sentences if the source language is `auto`, so it belongs into a thread."""
+    def route(self, sentences: Sequence[str]) -> Route | None:
+        """Return the model, or None if the document is in the target language already.
+
+        It reads some sentences if the source language is `auto`, so it belongs into a thread.
+        """
         is_auto = self.source == "auto"
         source = self.server.detector.detect_all(sentences).language if is_auto else self.source
+        if self.server.catalogue.is_same(source, self.target):
+            return None
         return self.server.catalogue.route(source, self.target, self.model)
 
     @property
@@ -121,16 +126,16 @@ def sentence_translator(
 ) -> "Callable[[Sequence[str]], Sequence[AlignedTranslation]]":
     """Return a function for another thread than that of the event loop: it waits for the batches."""
     server, num_tries = target.server, timing.num_tries
-    tasks: list[TranslationTask] = []  # one, once the language is known
+    tasks: list[TranslationTask | None] = []  # one, once the language is known; None: nothing is translated
 
-    def translate_piece(sentences: Sequence[str]) -> list[TranslatedText]:
+    def translate_piece(task: TranslationTask, sentences: Sequence[str]) -> list[TranslatedText]:
         for number in range(num_tries):
             if server.is_stopping:  # a batch that is added now would never be translated
                 raise stopping_error()
             if not target.is_wanted():
                 raise ApiError(400, "the document is not wanted any more.")
             seconds = timing.num_seconds_left
-            translating = server.batcher.translate(tasks[0], sentences, time_limit=seconds)
+            translating = server.batcher.translate(task, sentences, time_limit=seconds)
             waiting = asyncio.run_coroutine_threadsafe(translating, timing.loop)
             try:
                 return waiting.result()
@@ -144,21 +149,33 @@ def sentence_translator(
 
     def translate(sentences: Sequence[str]) -> "list[AlignedTranslation]":
         if not tasks:
-            tasks.append(TranslationTask(target.route(sentences), server.settings.beam, is_aligned=is_aligned))
+            route = target.route(sentences)
+            task = None if route is None else TranslationTask(route, server.settings.beam, is_aligned=is_aligned)
+            tasks.append(task)
+        task = tasks[0]
+        if task is None:
+            return [unchanged(sentence) for sentence in sentences]
         translations: list[AlignedTranslation] = []
         for start in range(0, len(sentences), _PIECE):
-            translations += map(aligned, translate_piece(sentences[start : start + _PIECE]))
+            translations += map(aligned, translate_piece(task, sentences[start : start + _PIECE]))
             timing.progress(len(translations))
         return translations
 
     return translate
 
 
+def unchanged(sentence: str) -> "AlignedTranslation":
+    """Return a sentence as its own translation."""
+    from clearhead.documents import AlignedTranslation
+
+    return AlignedTranslation(sentence, tuple((place, place) for place, _ in enumerate(sentence.split())))
+
+
 def aligned(text: TranslatedText) -> "AlignedTranslation":
     """Return a translation with links between words that are separated by white space, as documents need it."""
     from clearhead.documents import AlignedTranslation
 
-    translation = text.text
+    translation = text.text.strip()
     if len(text.translations) != 1 or (alignment := text.translations[0].alignment) is None:
         return AlignedTranslation(translation, ())
     is_same = len(alignment.source) == len(text.source.text.split()) and len(alignment.target) == len(

@@ -89,10 +89,9 @@ class FilesApi:
         assert target is not None
         if PurePosixPath(upload.name).suffix.lower() not in document_formats():
             raise ApiError(400, "Invalid request: file format not supported")
-        if source != "auto":
+        self.libre.check_codes(target)
+        if source not in ("auto", target):
             self.libre.route(source, target)
-        elif target not in self.server.catalogue.codes:
-            raise ApiError(400, f"{target} is not supported")
         job = self.jobs.add(result_name(upload.name, target))
         await self._translate(job, upload, DocumentTarget(self.server, source, target))
         if job.error is not None:
@@ -110,7 +109,7 @@ class FilesApi:
         if suffix not in document_formats():
             listed = ", ".join(document_formats())
             raise ApiError(415, f"documents of this kind are not translated. Extensions: {listed}.")
-        if source != "auto":
+        if source != "auto" and not self.server.catalogue.is_same(source, target):
             target = self.server.catalogue.route(source, target, model).target
         job = self.jobs.add(result_name(upload.name, target))
         notes_of(request.scope)["document"] = suffix
@@ -137,7 +136,7 @@ class FilesApi:
             raise ApiError(503, "the document is not translated yet. Try again later.", retry_after=2)
         self.jobs.remove(job)
         headers = {
-            "content-disposition": f"attachment; filename*=UTF-8''{quote(job.name, safe='')}",
+            "content-disposition": _disposition(job.name),
             "content-security-policy": "sandbox; default-src 'none'",
             "cache-control": "no-store",
         }
@@ -151,6 +150,12 @@ class FilesApi:
             yield _event("error", {"error": job.error.sentence})
         elif job.content is not None:
             yield _event("done", {})
+
+
+def _disposition(name: str) -> str:
+    """Return the header with a name: in ASCII for simple clients such as curl, and as it is for browsers."""
+    plain = "".join(letter if " " <= letter <= "~" and letter not in '"\\%' else "_" for letter in name)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def _event(name: str, data: dict[str, Any]) -> bytes:

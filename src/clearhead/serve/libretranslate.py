@@ -16,6 +16,7 @@ from clearhead.serve.document_translation import DocumentTarget, document_format
 from clearhead.serve.middleware import notes_of
 from clearhead.serve.request_fields import read_fields
 from clearhead.serve.server import Server
+from clearhead.serve.source_languages import detect_sources
 from clearhead.serve.translation_task import TranslatedText, TranslationTask
 
 _MEDIA_TYPES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
@@ -124,35 +125,51 @@ class LibreTranslate:
         limits = self.server.settings.limits
         wanted = LibreRequest.of(await self.fields(request), limits.beam - 1)
         self.server.check_texts(wanted.texts)
-        is_auto = wanted.source == "auto"
-        detected = await self.server.detect(wanted.texts) if is_auto else None
-        route = self.route(wanted.source if detected is None else detected.language, wanted.target)
-        notes_of(request.scope).update(model=route.model.name, texts=len(wanted.texts))
-        answer: dict[str, Any]
+        notes_of(request.scope)["texts"] = len(wanted.texts)
+        detected = None
+        if wanted.source == "auto":
+            self.check_codes(wanted.target)
+            detected = await detect_sources(self.server, wanted.texts, wanted.target)
+        groups = {wanted.source: list(range(len(wanted.texts)))} if detected is None else detected.groups
+        results: dict[int, list[str]] = {}
+        for source, places in groups.items():
+            texts = [wanted.texts[place] for place in places]
+            results.update(zip(places, await self._translated(request, wanted, source, texts), strict=True))
+        columns = {"translatedText": [results[place][0] for place in range(len(wanted.texts))]}
+        answer: dict[str, Any] = dict(columns)
+        if detected is not None:
+            answer["detectedLanguage"] = [language.record for language in detected.languages]
+        if wanted.num_alternatives:
+            answer["alternatives"] = [results[place][1:] for place in range(len(wanted.texts))]
+        return JsonResponse(answer if wanted.is_list else {name: column[0] for name, column in answer.items()})
+
+    async def _translated(
+        self, request: Request, wanted: LibreRequest, source: str, texts: list[str]
+    ) -> list[list[str]]:
+        """Return the translation of each text of one language and its alternatives, which HTML does not have."""
+        if source == wanted.target:
+            self.check_codes(source)
+            return [[text] for text in texts]
+        route = self.route(source, wanted.target)
+        notes_of(request.scope)["model"] = route.model.name
         if wanted.is_html:
             target = DocumentTarget(self.server, route.source, route.target)
-            pages = [await translate_html(target, text) for text in wanted.texts]
-            answer = {"translatedText": pages if wanted.is_list else pages[0]}
-            alternatives: list[list[str]] = [[] for _ in pages]
-        else:
-            number = wanted.num_alternatives + 1
-            task = TranslationTask(route, max(number, self.server.settings.beam), number)
-            translated = await self.server.batcher.translate(task, wanted.texts, request.is_disconnected)
-            texts = [text.text for text in translated]
-            answer = {"translatedText": texts if wanted.is_list else texts[0]}
-            alternatives = [_alternatives(text, number) for text in translated] if number > 1 else []
-        if detected is not None:
-            answer["detectedLanguage"] = [detected.record] * len(wanted.texts) if wanted.is_list else detected.record
-        if wanted.num_alternatives:
-            answer["alternatives"] = alternatives if wanted.is_list else alternatives[0]
-        return JsonResponse(answer)
+            return [[await translate_html(target, text)] for text in texts]
+        number = wanted.num_alternatives + 1
+        task = TranslationTask(route, max(number, self.server.settings.beam), number)
+        translated = await self.server.batcher.translate(task, texts, request.is_disconnected)
+        return [_distinct_texts(text, number) for text in translated]
+
+    def check_codes(self, *codes: str) -> None:
+        """Raise ApiError 400 with the sentence of LibreTranslate if a language is not served."""
+        for code in codes:
+            if code not in self.server.catalogue.codes:
+                raise ApiError(400, f"{code} is not supported")
 
     def route(self, source: str, target: str) -> Route:
         """Return the model for two codes, or raise ApiError 400 with the sentence of LibreTranslate."""
         catalogue = self.server.catalogue
-        for code in (source, target):
-            if code not in catalogue.codes:
-                raise ApiError(400, f"{code} is not supported")
+        self.check_codes(source, target)
         if target not in catalogue.targets_of(source):
             raise ApiError(
                 400,
@@ -191,10 +208,9 @@ class LibreTranslate:
         }
 
 
-def _alternatives(text: TranslatedText, number: int) -> list[str]:
-    """Return the other translations of a text, without repetitions."""
-    texts = [text.text_of(rank) for rank in range(min(number, text.num_texts))]
-    return [other for other in dict.fromkeys(texts) if other != texts[0]]
+def _distinct_texts(text: TranslatedText, number: int) -> list[str]:
+    """Return the translations of a text, best first, without repetitions."""
+    return list(dict.fromkeys(text.text_of(rank) for rank in range(min(number, text.num_texts))))
 
 
 def make_router(server: Server) -> APIRouter:

@@ -11,6 +11,8 @@ from starlette.responses import Response
 
 from clearhead.decoding.engines.engine import EngineNeeds, Use
 from clearhead.decoding.phrase_constraints import PhraseConstraints
+from clearhead.decoding.word_alignment import pharaoh
+from clearhead.formats.built_in import language_code
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError, JsonResponse
 from clearhead.serve.catalogue import Route
@@ -18,6 +20,7 @@ from clearhead.serve.middleware import notes_of
 from clearhead.serve.model_pool import ModelWorker
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
+from clearhead.serve.source_languages import detect_sources
 from clearhead.serve.translation_task import TranslationTask, search_settings
 from clearhead.settings import Settings
 from clearhead.text.special import language_tag
@@ -111,14 +114,32 @@ class TranslateApi:
             raise ApiError(400, f"beam = {beam} is more than the maximum of this server, {most}. Use a smaller beam.")
         if body.n_best > beam:
             raise ApiError(400, f"n_best = {body.n_best} is more than beam = {beam}. Use a beam of {body.n_best}.")
-        route = await self.route(body.texts, body.source, body.target, body.model)
-        notes_of(request.scope).update(model=route.model.name, texts=len(body.texts))
-        task = TranslationTask(route, beam, body.n_best, body.constraints, body.alignment, body.token_scores)
-        translated = await self.server.batcher.translate(task, body.texts, request.is_disconnected)
-        target = await self.server.tokeniser(route.model, is_plain=task.is_plain)
-        records = [text.record(number, task, target) for number, text in enumerate(translated, 1)]
-        heading = {"model": route.model.name, "source": route.source, "target": route.target}
-        return JsonResponse({**heading, "translations": records})
+        notes_of(request.scope)["texts"] = len(body.texts)
+        catalogue = self.server.catalogue
+        source, target = (word and language_code(word, catalogue.codes) for word in (body.source, body.target))
+        groups = {source or "": list(range(len(body.texts)))}
+        if source == "auto":
+            detected = await detect_sources(self.server, body.texts, target)
+            source, groups = detected.whole.language, detected.groups
+        constraints = body.constraints
+        heading: dict[str, Any] = {"model": None, "source": source, "target": target}
+        records: dict[int, dict[str, Any]] = {}
+        for language, places in groups.items():
+            if catalogue.is_same(language, target):
+                records |= {place: _unchanged(place + 1, body.texts[place], body) for place in places}
+                continue
+            route = catalogue.route(language or None, target, body.model)
+            task = TranslationTask(route, beam, body.n_best, constraints, body.alignment, body.token_scores)
+            texts = [body.texts[place] for place in places]
+            translated = await self.server.batcher.translate(task, texts, request.is_disconnected)
+            tokeniser = await self.server.tokeniser(route.model, is_plain=task.is_plain)
+            for place, text in zip(places, translated, strict=True):
+                records[place] = text.record(place + 1, task, tokeniser)
+            heading = {"model": route.model.name, "source": route.source, "target": route.target}
+            notes_of(request.scope)["model"] = route.model.name
+        if body.source == "auto":
+            heading["source"] = source
+        return JsonResponse({**heading, "translations": [records[place] for place in range(len(body.texts))]})
 
     async def alternatives(self, request: Request) -> Response:
         """Return other words at one position of a translation, each with the translation that continues from it."""
@@ -143,6 +164,28 @@ class TranslateApi:
         worker = self.server.pool.worker(route.model, is_plain=False)
         scores = await self.server.batcher.run(worker, partial(_scores, worker, route, body), weight=len(body.pairs))
         return JsonResponse({"model": route.model.name, "scores": scores})
+
+
+def _unchanged(number: int, text: str, body: TranslateRequest) -> dict[str, Any]:
+    """Return the record of a text that is in the target language already."""
+    words = text.split()
+    record: dict[str, Any] = {
+        "line": number,
+        "source": text,
+        "translation": text,
+        "score": 0.0,
+        "log_prob": 0.0,
+        "has_ended": True,
+        "notes": ["The text is in the target language already, so it is unchanged."],
+    }
+    if body.n_best > 1:
+        record["n_best"] = [{"translation": text, "score": 0.0, "log_prob": 0.0}]
+    if body.token_scores:
+        record["tokens"] = []
+    if body.alignment:
+        record["alignment"] = pharaoh(tuple((place, place) for place, _ in enumerate(words)))
+        record |= {"source_words": words, "target_words": words}
+    return record
 
 
 def _alternatives(worker: ModelWorker, route: Route, body: AlternativesRequest) -> list[dict[str, Any]]:

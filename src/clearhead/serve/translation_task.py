@@ -1,8 +1,10 @@
 """What a client wants translated, and how: the lines of its texts, and the settings that a batch shares."""
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 from clearhead.decoding.engines.engine import Use
@@ -14,6 +16,7 @@ from clearhead.decoding.translation import Translation
 from clearhead.serve.catalogue import Route
 from clearhead.text.tokeniser import Tokeniser
 
+_BREAK = re.compile(r"(\r\n|\r|\n)")
 _CHARACTERS = 150  # of a sentence, roughly: a longer line counts as several sentences
 _BATCH_TOKENS = 8192  # a batch of the server is never large, so it is not divided further by its tokens
 
@@ -73,14 +76,17 @@ class TextLines:
     text: str
     lines: tuple[str, ...]
     places: tuple[int, ...]
+    breaks: tuple[str, ...] = ()  # after each line but the last, such as \r\n
 
     @staticmethod
     def of(text: str) -> "TextLines":
         """Divide a text into lines."""
         if "\n" not in text and "\r" not in text:
             return TextLines(text, (text,), (0,) if text.strip() else ())
-        lines = tuple(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-        return TextLines(text, lines, tuple(place for place, line in enumerate(lines) if line.strip()))
+        parts = _BREAK.split(text)
+        lines = tuple(parts[::2])
+        places = tuple(place for place, line in enumerate(lines) if line.strip())
+        return TextLines(text, lines, places, tuple(parts[1::2]))
 
 
 def num_sentences(line: str) -> int:
@@ -97,7 +103,7 @@ class TranslatedText:
 
     @property
     def text(self) -> str:
-        """The best translation, with the line breaks of the source."""
+        """The best translation, with the line breaks of the source, and the white space around each line."""
         return self.text_of(0)
 
     @property
@@ -107,12 +113,12 @@ class TranslatedText:
 
     def text_of(self, rank: int) -> str:
         """Return the translation of a rank; a line that has fewer translations gives its last one."""
-        if len(self.source.lines) == 1:
-            return self.translations[0].text_of(rank) if self.translations else ""
-        lines = ["" for _ in self.source.lines]
+        lines = list(self.source.lines)
         for place, translation in zip(self.source.places, self.translations, strict=True):
-            lines[place] = translation.text_of(rank)
-        return "\n".join(lines)
+            line = lines[place]
+            start, end = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+            lines[place] = f"{start}{translation.text_of(rank)}{end}"
+        return "".join(map("".join, zip_longest(lines, self.source.breaks, fillvalue="")))
 
     def record(self, number: int, task: TranslationTask, target: Tokeniser) -> dict[str, Any]:
         """Return it as a line of `clearhead translate` in JSON; the parts of a text of several lines are all its parts.

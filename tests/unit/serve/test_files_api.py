@@ -41,7 +41,9 @@ def test_a_document_of_libretranslate_is_downloaded_once(translating: TestClient
     address = answer.json()["translatedFileUrl"]
     download = translating.get(address)
     assert download.text == "Vamos\n\n¿Cómo estás?\n"
-    assert download.headers["content-disposition"] == "attachment; filename*=UTF-8''my%20house.es.txt"
+    assert download.headers["content-disposition"] == (
+        "attachment; filename=\"my house.es.txt\"; filename*=UTF-8''my%20house.es.txt"
+    )
     assert download.headers["content-type"] == "application/octet-stream"
     assert translating.get(address).status_code == 404
 
@@ -82,6 +84,14 @@ def test_events_report_the_progress_and_markdown_keeps_its_form(translating: Tes
 def test_the_language_of_a_document_is_detected(translating: TestClient) -> None:
     download = finished(translating, "a.txt", "¿Dónde está la casa?".encode(), source="auto", target="en")
     assert download.text == "Where is the house?"
+
+
+def test_a_document_in_the_target_language_is_unchanged(translating: TestClient) -> None:
+    for source in ("auto", "es"):
+        download = finished(translating, "año.md", "# ¿Dónde está **la casa**?\n".encode(), source=source)
+        assert download.text == "# ¿Dónde está **la casa**?\n"
+        assert "filename=\"a_o.es.md\"; filename*=UTF-8''a%C3%B1o" in download.headers["content-disposition"]
+    assert upload(translating, "/translate_file", "a.txt", b"Vamos", source="es").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/files", "/translate_file"])

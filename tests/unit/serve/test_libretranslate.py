@@ -32,7 +32,26 @@ def test_a_list_has_a_list_as_its_answer(translating: TestClient) -> None:
 
 def test_line_breaks_and_empty_lines_are_kept(translating: TestClient) -> None:
     answer = translating.post("/translate", json={**FIELDS, "q": "Let's go\r\n\n How are you?"})
-    assert answer.json() == {"translatedText": "Vamos\n\n¿Cómo estás?"}
+    assert answer.json() == {"translatedText": "Vamos\r\n\n ¿Cómo estás?"}
+
+
+def test_a_text_in_the_target_language_comes_back_unchanged(translating: TestClient) -> None:
+    fields = {"q": "Buenas  noches\r\n", "source": "auto", "target": "es"}
+    answer = translating.post("/translate", json=fields).json()
+    assert answer["translatedText"] == fields["q"]
+    assert answer["detectedLanguage"]["language"] == "es"
+    for style in ("text", "html"):
+        texts = ["Buenas noches", "Good evening, my friends.", "", "¿Dónde está la casa?"]
+        answer = translating.post("/translate", json={**fields, "q": texts, "format": style, "alternatives": 1}).json()
+        assert answer["translatedText"] == ["Buenas noches", "Buenas tardes, mis amigos.", "", "¿Dónde está la casa?"]
+        assert [language["language"] for language in answer["detectedLanguage"]][::3] == ["es", "es"]
+        assert answer["detectedLanguage"][1]["language"] == "en"
+        assert answer["alternatives"][0] == []
+        assert len(answer["alternatives"][1]) == (style == "text")  # HTML has none, as in LibreTranslate
+    same = translating.post("/translate", json={**FIELDS, "target": "en"})
+    assert (same.status_code, same.json()) == (200, {"translatedText": "Let's go"})
+    other = translating.post("/translate", json={**FIELDS, "source": "xx", "target": "xx"})
+    assert (other.status_code, other.json()["error"].startswith("xx is not supported")) == (400, True)
 
 
 def test_the_source_language_is_detected_and_reported(translating: TestClient) -> None:
@@ -72,7 +91,7 @@ def test_html_keeps_its_tags(translating: TestClient) -> None:
         ({"source": 7}, "Invalid request: source parameter is not a text"),
         ({"target": "xx"}, "xx is not supported"),
         ({"source": "xx"}, "xx is not supported"),
-        ({"target": "en"}, "English (en) is not available as a target language from English (en)"),
+        ({"source": "es", "target": "hi"}, "Hindi (hi) is not available as a target language from Spanish (es)"),
         ({"format": "pdf"}, "pdf format is not supported"),
         ({"format": 7}, "This format is not supported"),
         ({"alternatives": "many"}, "Invalid request: alternatives parameter is not a number"),

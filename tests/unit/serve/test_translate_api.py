@@ -56,6 +56,17 @@ def test_the_answer_names_the_model_and_the_languages(translating: TestClient) -
     assert detected.json()["source"] == "es"
 
 
+def test_a_text_in_the_target_language_is_unchanged_and_says_so(translating: TestClient) -> None:
+    body = {"text": ["Buenas noches", "Good evening, my friends."], "source": "auto", "target": "Spanish"}
+    first, second = records(translating, {**body, "alignment": True})
+    assert (first["translation"], first["alignment"]) == ("Buenas noches", "0-0 1-1")
+    assert first["notes"] == ["The text is in the target language already, so it is unchanged."]
+    assert second["translation"] == "Buenas tardes, mis amigos."
+    assert first.keys() == second.keys()
+    answer = translating.post("/v1/translate", json={**body, "text": "Buenas noches"}).json()
+    assert (answer["model"], answer["source"], answer["target"]) == (None, "es", "es")
+
+
 def test_a_glossary_and_a_prefix_are_obeyed(translating: TestClient) -> None:
     (record,) = records(translating, {"text": "I see the house.", "glossary": {"house": "hogar"}})
     assert "hogar" in record["translation"]
@@ -71,7 +82,7 @@ def test_a_text_of_several_lines_is_one_record(translating: TestClient) -> None:
 
 
 def test_empty_texts_need_no_model(translating: TestClient) -> None:
-    assert [record["translation"] for record in records(translating, {"text": ["", " \n"]})] == ["", "\n"]
+    assert [record["translation"] for record in records(translating, {"text": ["", " \n"]})] == ["", " \n"]
 
 
 @pytest.mark.parametrize(
@@ -150,6 +161,7 @@ def test_a_score_is_that_of_the_command_line(translating: TestClient, tmp_path: 
 def test_the_lines_of_a_text_are_counted_and_joined() -> None:
     text = TextLines.of("a\r\n\nb\r")
     assert text.lines == ("a", "", "b", "")
+    assert text.breaks == ("\r\n", "\n", "\r")
     assert text.places == (0, 2)
     assert list(map(num_sentences, ("", "a" * 149, "a" * 150, "a" * 450))) == [1, 1, 2, 4]
     assert joined([TextLines.of("")], [])[0].text == ""
