@@ -102,7 +102,7 @@ def serve(
     for name in _THREADS:
         os.environ.setdefault(name, "1")
     try:
-        from clearhead.serve.http_server import serve_forever
+        from clearhead.serve.http_server import is_reachable_by_anybody, serve_forever
         from clearhead.serve.server import Server
         from clearhead.serve.settings_file import load_settings, settings_page
 
@@ -115,6 +115,12 @@ def serve(
         if missing.name in _PACKAGES:
             raise ClearheadError(not_installed("serve", str(missing.name), "serve")) from None
         raise
+    if is_reachable_by_anybody(settings):
+        typer.echo(
+            f"clearhead: warning: other machines can reach the server at {printable(settings.host)}, and no key is "
+            "required. Use --require-key with --keys, or a firewall.",
+            err=True,
+        )
     names = ", ".join(model.name for model in server.catalogue.models)
     serve_forever(
         server,

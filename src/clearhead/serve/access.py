@@ -64,6 +64,7 @@ class Access:
         text = key if isinstance(key, str) and key else header_key(request)
         if text and self.file is not None:
             valid = self._find(text)
+            request.scope.setdefault("clearhead", {})["key"] = valid.name  # for the log, also of a refused request
             self._limit(f"key {valid.id}", valid.rate)
             return valid.name
         if self.settings.is_required:

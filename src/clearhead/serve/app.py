@@ -31,7 +31,6 @@ from clearhead.serve.server import Server
 _MODULES = (libretranslate, translate_api, opennmt, files_api, explain_api, exercise_api, models_api, health_api)
 _SENTENCES = {
     404: "there is nothing at this address. The addresses of the API are listed in /openapi.json.",
-    405: "this address does not have this method. See /openapi.json.",
 }
 _DESCRIPTION = """Translation models over HTTP. `/translate`, `/detect` and `/languages` are those of LibreTranslate,
 `/translator/translate` is that of OpenNMT. Every error has the form `{"error": "one sentence"}`."""
@@ -82,7 +81,11 @@ def create_app(server: Server) -> FastAPI:
 async def _answer_http_error(request: Request, error: Exception) -> Response:
     """Answer what the framework refuses, such as an unknown path, in our form."""
     assert isinstance(error, HTTPException)
-    response = error_response(error.status_code, _SENTENCES.get(error.status_code, str(error.detail)))
+    sentence = _SENTENCES.get(error.status_code, str(error.detail))
+    if error.status_code == 405:
+        methods = (error.headers or {}).get("Allow", "").replace(", ", " or ")
+        sentence = f"this address does not have the method {request.method}. Use {methods}. See /openapi.json."
+    response = error_response(error.status_code, sentence)
     response.headers.update(error.headers or {})
     return response
 

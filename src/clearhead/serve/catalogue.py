@@ -152,6 +152,13 @@ def _served(entry: str) -> ServedModel:
     place, direction = entry, None
     if not Path(entry).is_dir() and (match := _DIRECTION.search(entry)) is not None:
         place, direction = entry[: match.start()], Direction(source=match[1], target=match[2])
+    elif not Path(entry).is_dir() and "=" in entry and _exists(entry.rpartition("=")[0]):
+        place, _, word = entry.rpartition("=")
+        raise ConfigError(
+            f"{printable(entry)}: '{printable(word)}' is not a direction. Write two languages, such as "
+            f"{printable(place)}=en-es.",
+            options=("models",),
+        )
     path = Path(place)
     if not path.is_dir():
         choice = find_built_in(place)
@@ -159,6 +166,8 @@ def _served(entry: str) -> ServedModel:
             built_in = choice.model
             # by the name of a model all its directions are served, by the name of a direction only this one
             own = built_in.description.directions if place == built_in.name else (choice.direction,)
+            if direction is not None:
+                own = _chosen(entry, direction, own)
             return _described(built_in.name, built_in.folder, own)
     folder = find_model(path)  # explains what is missing
     name = next(part for part in (path.resolve().name, "model") if part)
@@ -166,6 +175,21 @@ def _served(entry: str) -> ServedModel:
         return _described(name, path, read_description(folder.folder / DESCRIPTION).directions)
     directions = (direction,) if direction is not None else _stated_directions(entry, folder)
     return ServedModel(name, path, directions, _tags(folder))
+
+
+def _exists(place: str) -> bool:
+    return Path(place).is_dir() or find_built_in(place) is not None
+
+
+def _chosen(entry: str, direction: Direction, directions: tuple[Direction, ...]) -> tuple[Direction, ...]:
+    """Return one direction of a built-in model, or raise ConfigError if it does not have it."""
+    chosen = tuple(own for own in directions if (own.source, own.target) == (direction.source, direction.target))
+    if not chosen:
+        listed = ", ".join(f"{own.source}-{own.target}" for own in directions)
+        raise ConfigError(
+            f"{printable(entry)}: the model does not have this direction. It has: {listed}.", options=("models",)
+        )
+    return chosen
 
 
 def _described(name: str, path: Path, directions: tuple[Direction, ...]) -> ServedModel:

@@ -6,7 +6,7 @@ A document is sent in small pieces, and waits if the queue is full, so that it d
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from clearhead.serve.api_errors import ApiError, stopping_error
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clearhead.documents import AlignedTranslation
 
 _PIECE = 16  # sentences of a document that are sent together, after which the progress is reported
+_MAX_NOTES = 20  # about one document
 _MAX_TRIES = 20  # of a piece, if the queue is full
 _PLAIN = (".txt",)  # formats without markup, which need no alignment
 R = TypeVar("R")
@@ -40,6 +41,7 @@ class DocumentTarget:
     target: str | None
     model: str | None = None
     is_wanted: Callable[[], bool] = lambda: True
+    notes: list[str] = field(default_factory=list)  # about its sentences, filled while it is translated
 
     def route(self, sentences: Sequence[str]) -> Route | None:
         """Return the model, or None if the document is in the target language already.
@@ -51,6 +53,13 @@ class DocumentTarget:
         if self.server.catalogue.is_same(source, self.target):
             return None
         return self.server.catalogue.route(source, self.target, self.model)
+
+    def add_notes(self, text: TranslatedText) -> None:
+        """Keep the first notes about the sentences, such as words that the model does not know."""
+        for translation in text.translations:
+            for note in translation.notes:
+                if len(self.notes) < _MAX_NOTES and note not in self.notes:
+                    self.notes.append(note)
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
@@ -157,7 +166,10 @@ def sentence_translator(
             return [unchanged(sentence) for sentence in sentences]
         translations: list[AlignedTranslation] = []
         for start in range(0, len(sentences), _PIECE):
-            translations += map(aligned, translate_piece(task, sentences[start : start + _PIECE]))
+            texts = translate_piece(task, sentences[start : start + _PIECE])
+            for text in texts:
+                target.add_notes(text)
+            translations += map(aligned, texts)
             timing.progress(len(translations))
         return translations
 

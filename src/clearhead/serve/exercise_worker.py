@@ -87,7 +87,12 @@ def _sheet_text(sheet: Worksheet, request: Mapping[str, Any]) -> str:
 
 def _check(request: Mapping[str, Any]) -> bytes:
     problem = None if request["problem"] is None else problem_data(request["problem"])
-    workings = read_workings(_content(request), f".{request['format']}", problem)
+    content = _content(request)
+    try:
+        workings = read_workings(content, f".{request['format']}", problem)
+    except ProblemError as wrong:
+        is_subject_missing = str(wrong).startswith("contains ")
+        raise wrong.located("working") if is_subject_missing else wrong from None
     reports = mark_all(workings, Scheme(strict_rounding=request["strict_rounding"]))
     is_right = all(report.exit_code == 0 for report in reports)
     form = request["result_format"]

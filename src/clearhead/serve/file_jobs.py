@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -26,6 +26,7 @@ class FileJob:
     num_done: int = 0
     total: int = 0
     content: bytes | None = None
+    notes: tuple[str, ...] = ()
     error: ApiError | None = None
     is_wanted: bool = True
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -40,9 +41,9 @@ class FileJob:
         self.num_done, self.total = num_done, total
         self._notify()
 
-    def finish(self, content: bytes) -> None:
+    def finish(self, content: bytes, notes: Sequence[str] = ()) -> None:
         """Note the result."""
-        self.content = content
+        self.content, self.notes = content, tuple(notes)
         self._notify()
 
     def fail(self, fault: Exception) -> None:

@@ -120,7 +120,8 @@ class FilesApi:
 
     async def _translate(self, job: FileJob, upload: Upload, target: DocumentTarget) -> None:
         try:
-            job.finish(await translate_file(target, upload.name, upload.content, job.advance))
+            content = await translate_file(target, upload.name, upload.content, job.advance)
+            job.finish(content, target.notes)
         except Exception as fault:
             job.fail(fault)
             if job.error is not None and job.error is not fault:
@@ -149,7 +150,7 @@ class FilesApi:
         if job.error is not None:
             yield _event("error", {"error": job.error.sentence})
         elif job.content is not None:
-            yield _event("done", {})
+            yield _event("done", {"notes": job.notes})
 
 
 def _disposition(name: str) -> str:

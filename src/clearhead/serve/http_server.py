@@ -1,6 +1,7 @@
 """Run the application with uvicorn: limits of connections and slow clients, and a stop that finishes what it began."""
 
 import asyncio
+import errno
 import gc
 import logging
 import signal
@@ -8,6 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from typing import Any
 
 import orjson
@@ -17,7 +19,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from clearhead.errors import ConfigError, printable
 from clearhead.serve.app import create_app
 from clearhead.serve.server import Server
-from clearhead.serve.settings import LimitSettings
+from clearhead.serve.settings import LimitSettings, ServeSettings
 
 _KEEP_ALIVE = 30  # seconds in which a connection may be idle between two requests
 _MAX_HEADER_BYTES = 64 * 1024
@@ -150,12 +152,28 @@ def bind(host: str, port: int) -> socket.socket:
             raise
     except (OSError, UnicodeError) as wrong:
         reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
+        if not isinstance(wrong, OSError) or isinstance(wrong, socket.gaierror) or wrong.errno == errno.EADDRNOTAVAIL:
+            raise ConfigError(
+                f"host = '{printable(host)}' is not an address of this machine: {reason}. Use 127.0.0.1 for this "
+                "machine only, or 0.0.0.0 for all its addresses.",
+                options=("host",),
+            ) from None
         raise ConfigError(
             f"host = '{printable(host)}' and port = {port} cannot be used: {reason}. Choose another port.",
             options=("port", "host"),
         ) from None
     listener.setblocking(False)
     return listener
+
+
+def is_reachable_by_anybody(settings: ServeSettings) -> bool:
+    """Return whether other machines can send requests, and need no key."""
+    if settings.keys.is_required or settings.host == "localhost":
+        return False
+    try:
+        return not ip_address(settings.host).is_loopback
+    except ValueError:  # a name
+        return True
 
 
 def make_http_server(server: Server) -> HttpServer:

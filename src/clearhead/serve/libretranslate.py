@@ -112,13 +112,11 @@ class LibreTranslate:
     def check_key(self, request: Request, fields: Mapping[str, Any]) -> None:
         """Raise ApiError 400 (no key), 403 (invalid key) or 429 (too many requests)."""
         try:
-            name = self.server.access.check(request, fields.get("api_key"))
+            self.server.access.check(request, fields.get("api_key"))
         except ApiError as wrong:
             if wrong.status == 401:
                 raise ApiError(400, "Please contact the server operator to get an API key") from None
             raise
-        if name is not None:
-            notes_of(request.scope)["key"] = name
 
     async def translate(self, request: Request) -> Response:
         """Translate a text or a list of texts."""
@@ -163,8 +161,8 @@ class LibreTranslate:
     def check_codes(self, *codes: str) -> None:
         """Raise ApiError 400 with the sentence of LibreTranslate if a language is not served."""
         for code in codes:
-            if code not in self.server.catalogue.codes:
-                raise ApiError(400, f"{code} is not supported")
+            if code not in (codes := self.server.catalogue.codes):
+                raise ApiError(400, f"{code} is not supported. Languages: {', '.join(codes)}.")
 
     def route(self, source: str, target: str) -> Route:
         """Return the model for two codes, or raise ApiError 400 with the sentence of LibreTranslate."""

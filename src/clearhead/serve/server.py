@@ -34,7 +34,10 @@ class Server:
                 options=("keys",),
             )
         if settings.keys.is_required and settings.keys.file is None:
-            raise ConfigError("keys.is_required = true, but there is no keys.file with keys. Name one.")
+            raise ConfigError(
+                "keys.is_required = true, but there is no keys.file. Add a key to a file, and name this file.",
+                options=("keys", "add_key"),
+            )
         self.settings = settings
         self.catalogue: Catalogue = make_catalogue(settings.models)
         self.log = RequestLog(is_on=settings.log == "json")
@@ -73,9 +76,7 @@ class Server:
 
     def authorise(self, request: Request) -> None:
         """Check the key and the rate of a request; raise ApiError 401, 403 or 429 if it is not allowed."""
-        name = self.access.check(request)
-        if name is not None:
-            request.scope.setdefault("clearhead", {})["key"] = name
+        self.access.check(request)
 
     async def detect(self, texts: list[str]) -> DetectedLanguage:
         """Detect the language of texts without blocking the event loop."""

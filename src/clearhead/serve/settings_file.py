@@ -24,7 +24,7 @@ def load_settings(
     data: dict[str, Any] = {} if path is None else deepcopy(dict(read_yaml(path)))
     for text in changes:
         try:
-            change(data, text)
+            change(data, text, example="queue.max_batch=32")
         except ConfigError as wrong:
             raise wrong.located(f"set {printable(text)}") from None
     for place, value in (options or {}).items():

@@ -13,7 +13,7 @@ _SURE = 80.0  # confidence with which a text of a list may have another language
 class SourceLanguages:
     """The language of all texts together, and of each text."""
 
-    whole: DetectedLanguage
+    common: DetectedLanguage
     languages: tuple[DetectedLanguage, ...]
 
     @property
@@ -31,13 +31,13 @@ async def detect_sources(server: Server, texts: Sequence[str], target: str | Non
     A short text is hard to recognise, so a text of a list has its own language only if it is clear, and if it is the
     target language or is translated into it. Otherwise it has that of the whole list.
     """
-    whole = await server.detect(list(texts))
+    common = await server.detect(list(texts))
     if len(texts) == 1:
-        return SourceLanguages(whole, (whole,))
+        return SourceLanguages(common, (common,))
     languages = []
     for text in texts:
-        own = await server.detect([text]) if text.strip() else whole
+        own = await server.detect([text]) if text.strip() else common
         targets = (own.language, *server.catalogue.targets_of(own.language))
         is_possible = target is None or target in targets
-        languages.append(own if own.confidence >= _SURE and is_possible else whole)
-    return SourceLanguages(whole, tuple(languages))
+        languages.append(own if own.confidence >= _SURE and is_possible else common)
+    return SourceLanguages(common, tuple(languages))

@@ -120,7 +120,7 @@ class TranslateApi:
         groups = {source or "": list(range(len(body.texts)))}
         if source == "auto":
             detected = await detect_sources(self.server, body.texts, target)
-            source, groups = detected.whole.language, detected.groups
+            source, groups = detected.common.language, detected.groups
         constraints = body.constraints
         heading: dict[str, Any] = {"model": None, "source": source, "target": target}
         records: dict[int, dict[str, Any]] = {}

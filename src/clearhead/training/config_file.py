@@ -43,13 +43,13 @@ def parse_yaml(content: bytes) -> Mapping[str, Any]:
     return data
 
 
-def change(data: dict[str, Any], text: str) -> str:
-    """Apply a change such as `training.rate=3e-4` to the data, and return its path."""
+def change(data: dict[str, Any], text: str, example: str = "training.rate=3e-4") -> str:
+    """Apply a change such as `training.rate=3e-4` to the data, and return its path; an error shows the example."""
     path, sign, value = text.partition("=")
     path = path.strip()
     parts = path.split(".")
     if not sign or not all(parts):
-        raise ConfigError("this is not a change of a setting. Write path=value, such as training.rate=3e-4.")
+        raise ConfigError(f"this is not a change of a setting. Write path=value, such as {example}.")
     place: Any = data
     for index, part in enumerate(parts):
         so_far = ".".join(parts[:index])

@@ -113,7 +113,7 @@ def test_a_bucket_fills_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_settings_of_keys_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="keys.is_required = true, but there is no keys.file with keys. Name one."):
+    with pytest.raises(ConfigError, match="keys.is_required = true, but there is no keys.file. Add a key to a file"):
         Server(ServeSettings(keys=KeySettings(is_required=True)))
     with pytest.raises(ConfigError, match="does not exist. Add a key first, or leave it out."):
         Server(ServeSettings(keys=KeySettings(file=str(tmp_path / "none"))))

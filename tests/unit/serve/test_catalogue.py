@@ -68,6 +68,13 @@ def test_models_of_the_same_name_are_numbered_and_the_first_one_that_fits_is_use
     assert catalogue.find("mine-2").path == tagged
 
 
+def test_a_direction_chooses_one_of_a_built_in_model() -> None:
+    (model,) = make_catalogue(["tatoeba=en-hi"]).models
+    assert [(way.source, way.target) for way in model.directions] == [("en", "hi")]
+    with pytest.raises(ConfigError, match="tatoeba=en-de: the model does not have this direction. It has: en-es, en-h"):
+        make_catalogue(["tatoeba=en-de"])
+
+
 def test_a_folder_that_does_not_exist_is_one_sentence() -> None:
     with pytest.raises(CheckpointError, match="runs/none does not exist"):
         make_catalogue(["runs/none"])

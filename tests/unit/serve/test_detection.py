@@ -3,6 +3,7 @@
 import pytest
 
 from clearhead.serve.detection import DetectedLanguage, Detector
+from clearhead.serve.source_languages import SourceLanguages
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +31,8 @@ def test_a_single_language_needs_no_detection() -> None:
 
 def test_a_code_with_a_region_keeps_its_own_form() -> None:
     assert Detector(("en-GB", "es_MX")).detect("¿Dónde está la casa?")[0].language == "es_MX"
+
+
+def test_texts_are_grouped_by_their_languages() -> None:
+    english, spanish = DetectedLanguage("en", 97.0), DetectedLanguage("es", 83.0)
+    assert SourceLanguages(english, (english, spanish, english)).groups == {"en": [0, 2], "es": [1]}

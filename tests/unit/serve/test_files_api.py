@@ -54,8 +54,8 @@ def test_a_document_of_libretranslate_is_downloaded_once(translating: TestClient
         ("a.exe", {}, "Invalid request: file format not supported"),
         ("a.txt", {"source": ""}, "Invalid request: missing source parameter"),
         ("a.txt", {"target": ""}, "Invalid request: missing target parameter"),
-        ("a.txt", {"target": "xx"}, "xx is not supported"),
-        ("a.txt", {"source": "auto", "target": "xx"}, "xx is not supported"),
+        ("a.txt", {"target": "xx"}, "xx is not supported. Languages: en, es, hi, bn."),
+        ("a.txt", {"source": "auto", "target": "xx"}, "xx is not supported. Languages: en, es, hi, bn."),
     ],
 )
 def test_a_wrong_document_has_the_sentence_of_libretranslate(
@@ -73,12 +73,17 @@ def test_events_report_the_progress_and_markdown_keeps_its_form(translating: Tes
     assert events.headers["content-type"].startswith("text/event-stream")
     blocks = events.text.split("\n\n")[:-1]
     assert all(block.startswith("event: progress\ndata: {") for block in blocks[:-1])
-    assert blocks[-1] == "event: done\ndata: {}"
+    assert blocks[-1] == 'event: done\ndata: {"notes":[]}'
     assert '"done":2,"total":2' in blocks[-2]
     text = translating.get(job["download"]).text
     assert text.startswith("# Mi casa\n")
     assert "**" in text
     assert "```\nmy code\n```" in text
+
+
+def test_notes_about_a_document_are_in_the_last_event(translating: TestClient) -> None:
+    job = upload(translating, "/v1/files", "a.txt", b"[MUSIC] JOHN: I love you.").json()
+    assert "Words that the model has hardly seen: '[MUSIC]' (8 pieces)." in translating.get(job["events"]).text
 
 
 def test_the_language_of_a_document_is_detected(translating: TestClient) -> None:

@@ -5,13 +5,14 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from typing import Any
 
 import pytest
 import requests
 
 from clearhead.errors import ConfigError
-from clearhead.serve.http_server import bind, limited_protocol
-from clearhead.serve.settings import LimitSettings
+from clearhead.serve.http_server import bind, is_reachable_by_anybody, limited_protocol
+from clearhead.serve.settings import LimitSettings, ServeSettings
 from tests.unit.serve.real_server import answer_on, real_server
 from tests.unit.serve.small_app import listening
 
@@ -93,7 +94,24 @@ def test_an_address_in_use_is_one_sentence() -> None:
             bind("127.0.0.1", port)
     finally:
         listener.close()
+    with pytest.raises(ConfigError, match="host = '203.0.113.7' is not an address of this machine: Cannot assign"):
+        bind("203.0.113.7", 0)
     assert limited_protocol(LimitSettings()).__name__ == "LimitedProtocol"
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_open"),
+    [
+        ({}, False),
+        ({"host": "localhost"}, False),
+        ({"host": "::1"}, False),
+        ({"host": "0.0.0.0"}, True),
+        ({"host": "0.0.0.0", "keys": {"is_required": True}}, False),
+        ({"host": "server.example"}, True),
+    ],
+)
+def test_a_server_for_other_machines_without_keys_is_recognised(settings: dict[str, Any], is_open: bool) -> None:
+    assert is_reachable_by_anybody(ServeSettings.model_validate(settings)) is is_open
 
 
 def test_pages_of_other_origins_may_call_only_if_they_are_allowed() -> None:

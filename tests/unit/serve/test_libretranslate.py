@@ -89,8 +89,8 @@ def test_html_keeps_its_tags(translating: TestClient) -> None:
         ({"q": 7}, "Invalid request: q parameter is not a text or a list of texts"),
         ({"q": ["a", 7]}, "Invalid request: q parameter is not a text or a list of texts"),
         ({"source": 7}, "Invalid request: source parameter is not a text"),
-        ({"target": "xx"}, "xx is not supported"),
-        ({"source": "xx"}, "xx is not supported"),
+        ({"target": "xx"}, "xx is not supported. Languages: en, es, hi, bn."),
+        ({"source": "xx"}, "xx is not supported. Languages: en, es, hi, bn."),
         ({"source": "es", "target": "hi"}, "Hindi (hi) is not available as a target language from Spanish (es)"),
         ({"format": "pdf"}, "pdf format is not supported"),
         ({"format": 7}, "This format is not supported"),
@@ -152,6 +152,12 @@ def test_languages_and_settings_are_those_of_libretranslate(translating: TestCli
     assert settings["keyRequired"] is False
     assert settings["language"]["target"] == {"code": "es", "name": "Spanish"}
     assert ".docx" in settings["supportedFilesFormat"]
+
+
+def test_another_method_is_405_and_says_which_one_to_use(translating: TestClient) -> None:
+    answer = translating.get("/translate", params=FIELDS)
+    sentence = "this address does not have the method GET. Use POST. See /openapi.json."
+    assert (answer.status_code, answer.json()) == (405, {"error": sentence})
 
 
 def test_suggestions_are_refused(translating: TestClient) -> None:

@@ -3,15 +3,17 @@
 import io
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
+from clearhead.serve.api_keys import KeyFile
 from clearhead.serve.app import create_app
 from clearhead.serve.middleware import RequestMiddleware, notes_of
 from clearhead.serve.request_log import RequestLog
 from clearhead.serve.server import Server
-from clearhead.serve.settings import ServeSettings
+from clearhead.serve.settings import KeySettings, ServeSettings
 
 SECRET = "Rumpelstiltskin"
 
@@ -34,6 +36,18 @@ def test_a_line_has_the_path_the_status_and_the_model_but_no_text() -> None:
     assert isinstance(first["ms"], float)
     assert (second["path"], second["status"]) == ("other", 404)
     assert SECRET not in stream.getvalue()
+
+
+def test_the_line_of_a_request_too_many_has_the_name_of_the_key(tmp_path: Path) -> None:
+    key = KeyFile(tmp_path / "k").add("Asha", rate=1)
+    server = Server(ServeSettings(has_pages=False, keys=KeySettings(file=str(tmp_path / "k"))))
+    stream = io.StringIO()
+    server.log = RequestLog(stream=stream)
+    with TestClient(create_app(server)) as client:
+        for _ in range(2):
+            client.post("/translate", json={"q": " ", "source": "en", "target": "es", "api_key": key})
+            client.post("/v1/score", json={}, headers={"X-API-Key": key})
+    assert [(line["status"], line["key"]) for line in logged(stream)] == [(200, "Asha"), *[(429, "Asha")] * 3]
 
 
 def test_a_bug_is_answered_and_logged_without_its_message(monkeypatch: pytest.MonkeyPatch) -> None:

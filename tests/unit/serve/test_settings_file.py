@@ -50,8 +50,10 @@ def test_the_page_of_settings_is_a_file_of_the_defaults(tmp_path: Path) -> None:
         (["runs/none"], "runs/none does not exist"),
         (["--set", "queue.max_batch=0"], "queue.max_batch = 0 is not a whole number from 1 to 4096"),
         (["--config", "none.yaml"], "none.yaml: there is no such file."),
-        (["--host", "999.1.1.1"], "host = '999.1.1.1' and port = 5000 cannot be used: "),
-        (["--require-key"], "keys.is_required = true, but there is no keys.file"),
+        (["--host", "999.1.1.1"], "host = '999.1.1.1' is not an address of this machine: "),
+        (["--set", "port"], "Write path=value, such as queue.max_batch=32."),
+        (["tatoeba=en"], "tatoeba=en: 'en' is not a direction. Write two languages, such as tatoeba=en-es."),
+        (["--require-key"], "Add a key to a file, and name this file (--keys, --add-key)."),
     ],
 )
 def test_the_command_line_says_what_is_wrong_before_it_serves(arguments: list[str], sentence: str) -> None:
