@@ -79,7 +79,7 @@ def translate_document(
     language = options.source_language or DEFAULT_LANGUAGE
     module, _, function = _TRANSLATORS[SUPPORTED_FORMATS[extension]].partition(".")
     try:
-        translator = InlineTranslator(translate, progress, language)
+        translator = InlineTranslator(translate, progress, language, options.target_language)
         translate_format = getattr(import_module(f"clearhead.documents.{module}"), function)
         arguments = (options,) if module == "po" else ()
         translated: bytes = translate_format(content, translator, *arguments)
@@ -101,7 +101,7 @@ def translate_html_fragment(
         raise DataError(f"the text has {len(text):,} characters; the limit is {MAX_BYTES:,}. Split it.")
     try:
         language = options.source_language or DEFAULT_LANGUAGE
-        return translate_html_text(text, InlineTranslator(translate, progress, language))
+        return translate_html_text(text, InlineTranslator(translate, progress, language, options.target_language))
     except DocumentFault as fault:
         raise DataError(f"the text: {fault}") from None
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from clearhead.documents.fragments import as_part
 from clearhead.documents.inline import InlineText, Piece
 from clearhead.documents.placing import TargetText, place_markups
 from clearhead.documents.sentence_runs import NUM_ATTEMPTS, runs_of
@@ -35,8 +36,10 @@ class InlineTranslator:
         translate: TranslateSentences,
         progress: Callable[[int, int], None] = lambda num_done, total: None,
         language: str = DEFAULT_LANGUAGE,
+        target_language: str | None = None,
     ) -> None:
-        self._translate, self._progress, self._language = translate, progress, language
+        self._translate, self._progress = translate, progress
+        self._language, self._target_language = language, target_language
         self._translations: dict[str, AlignedTranslation] = {}
         self._total = 0
 
@@ -56,7 +59,10 @@ class InlineTranslator:
         ]
 
     def _is_complete(self, run: Run) -> bool:
-        return run.text is None or run.has_stand_ins(self._translations[run.text].text)
+        if run.text is None:
+            return True
+        translation = self._translations[run.text].text
+        return run.has_stand_ins(translation) and run.has_signs(translation)
 
     def _request(self, texts: Iterable[str]) -> None:
         """Translate the sentences that were not translated before."""
@@ -81,7 +87,8 @@ class InlineTranslator:
                 if run.text is None:
                     own = copied_tokens(source, run)
                 else:
-                    own = translated_tokens(source, run, self._translations[run.text])
+                    translation = as_part(run, self._translations[run.text], self._target_language)
+                    own = translated_tokens(source, run, translation)
                 tokens += _separated(source, run, tokens, own)
             sentences.append((first, len(tokens)))
         return TargetText(tokens, sentences, source.gap(len(source.tokens)))

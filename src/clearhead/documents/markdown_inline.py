@@ -14,7 +14,7 @@ from markdown_it.token import Token
 
 from clearhead.documents.blocks import Block, BlockBuilder, Part
 from clearhead.documents.html_scanner import VOID
-from clearhead.documents.protected import FORMULA
+from clearhead.documents.protected import FORMULA, SCRIPTED
 
 _SPAN = "span"  # in the metadata of a token
 _RULES: dict[str, Callable[[StateInline, bool], bool]] = {
@@ -100,7 +100,7 @@ class _ContentReader:
 
     def _new_builder(self) -> BlockBuilder:
         special = _SPECIAL_IN_TABLE if self.is_cell else _SPECIAL
-        return BlockBuilder(lambda text: special.sub(r"\\\g<0>", text), (FORMULA,))
+        return BlockBuilder(lambda text: special.sub(r"\\\g<0>", text), (FORMULA, SCRIPTED))
 
     def parts(self, tokens: list[Token]) -> list[Part]:
         """Return the parts of the whole content."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _CHARSET = re.compile(rb"charset=([\w-]{1,40})")
 _NUM_FORMS = re.compile(r"nplurals\s*=\s*(\d{1,2})")
 _QT = re.compile(r"%L?\d{1,2}(?!\w)|%n(?!\w)")
+_NAMED = re.compile(r"(?<![\w:/]):[A-Za-z_]\w{0,60}:?(?![\w:])")  # :name
 _FUZZY = "fuzzy"
 _USUAL_WIDTH, _NO_WRAPPING = 78, 10**6
 
@@ -31,7 +32,7 @@ def translate_po(content: bytes, translator: InlineTranslator, options: "Documen
         entry for entry in catalogue if not entry.obsolete and _needs_translation(entry, options.is_every_message)
     ]
     parts = {
-        text: plain_parts(text, lambda paragraph: tagged_parts(paragraph, patterns=(_QT,)))
+        text: plain_parts(text, lambda paragraph: tagged_parts(paragraph, patterns=(_QT, _NAMED)))
         for entry in entries
         for text in (entry.msgid, entry.msgid_plural)
         if text

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from clearhead.documents.inline import InlineText
@@ -10,6 +10,10 @@ from clearhead.text.sentences import split_sentences
 
 _SEPARATOR = re.compile(r"(?<=\s)([|•·›»]\s+)(?=\S)")  # between the links of a menu
 _WORD, _SPACE = re.compile(r"\S+"), re.compile(r"\s")
+# Signs that models tend to lose, alone (&, ©, emoji) or between letters (AT&T); they must be in the translation.
+_SIGN = r"[&*^=~|<>+@#\\\u00a9\u00ae\u00b0\u00b1\u00d7\u00f7\u2100-\u214f\u2190-\u2bff\U0001f000-\U0001faff]"
+_JOINER = r"[\ufe0e\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"  # in emoji of several characters
+FRAGILE = re.compile(rf"(?<!\w)\w++(?:{_SIGN}++\w++)++|(?:{_SIGN}|{_JOINER})++")
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class SourceToken:
     end: int
     is_core: bool = True  # False: punctuation beside a word
     is_protected: bool = False
+    is_fragile: bool = False  # a sign that must not be lost, or a word with one
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,8 @@ def tokenise(inline: InlineText, language: str) -> SourceTokens:
     masked = _masked(inline)
     starts = sorted({*_sentence_starts(masked, language), *_separated_starts(masked)})
     cuts = {place for markup in inline.markups for place in (markup.start, markup.end)}
-    cuts |= set(starts) | {place for span in inline.protected for place in span}
+    fragile = _fragile_ranges(inline)
+    cuts |= set(starts) | {place for span in (*inline.protected, *fragile) for place in span}
     ordered, protected = sorted(cuts), dict(inline.protected)
     tokens: list[SourceToken] = []
     for match in _WORD.finditer(masked):
@@ -71,12 +77,28 @@ def tokenise(inline: InlineText, language: str) -> SourceTokens:
             if protected.get(first) == last:
                 tokens.append(SourceToken(first, last, is_protected=True))
             else:
-                tokens += _split(inline.text, first, last, is_whole=not inner)
+                place = bisect_right(fragile, first, key=lambda span: span[0]) - 1
+                if place >= 0 and last <= fragile[place][1]:
+                    is_sign = bool(inner) and not any(map(str.isalnum, inline.text[first:last]))
+                    tokens.append(SourceToken(first, last, not is_sign, is_fragile=True))
+                else:
+                    tokens += _split(inline.text, first, last, is_whole=not inner)
     firsts = [bisect_left(tokens, place, key=lambda token: token.start) for place in starts] if tokens else []
     sentences = [
         (first, last) for first, last in zip([0, *firsts], [*firsts, len(tokens)], strict=True) if first < last
     ]
     return SourceTokens(inline.text, tuple(tokens), tuple(sentences))
+
+
+def _fragile_ranges(inline: InlineText) -> list[tuple[int, int]]:
+    """Return the ranges of signs that models tend to lose, outside protected ranges."""
+    starts = [0, *(end for _, end in inline.protected)]
+    ends = [*(start for start, _ in inline.protected), len(inline.text)]
+    return [
+        match.span()
+        for start, end in zip(starts, ends, strict=True)
+        for match in FRAGILE.finditer(inline.text, start, end)
+    ]
 
 
 def _split(text: str, first: int, last: int, *, is_whole: bool) -> list[SourceToken]:

@@ -31,7 +31,8 @@ class Run:
     """Tokens of one sentence that are translated together as `text`, or copied if there is no text.
 
     `words` has the tokens of each word of the text. `stand_ins` are the words that replace protected tokens; one can
-    replace several, up to the token in `group_ends`, as in `<kbd>Ctrl</kbd>+<kbd>C</kbd>`.
+    replace several, up to the token in `group_ends`, as in `<kbd>Ctrl</kbd>+<kbd>C</kbd>`. `signs` are sent as they
+    are, but must be in the translation. A fragment is a part of a sentence beside a protected part.
     """
 
     first: int
@@ -40,6 +41,14 @@ class Run:
     words: tuple[tuple[int, ...], ...] = ()
     stand_ins: dict[int, str] = field(default_factory=dict)
     group_ends: dict[int, int] = field(default_factory=dict)
+    signs: tuple[str, ...] = ()
+    is_fragment: bool = False
+
+    def has_signs(self, translation: str) -> bool:
+        """Return whether every sign is in a translation, as often as in the text, and not alone."""
+        if self.signs and not any(map(str.isalnum, translation)):
+            return False
+        return all(translation.count(sign) >= number for sign, number in _counts(self.signs).items())
 
     def has_stand_ins(self, translation: str) -> bool:
         """Return whether every stand-in occurs once in a translation, as a word of its own or with an ending."""

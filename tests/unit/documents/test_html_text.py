@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -85,6 +86,40 @@ def test_special_characters_of_a_translation_are_escaped() -> None:
     assert translate_html_fragment("<p title='two'>one</p>", table) == (
         '<p title=\'it&#39;s "&lt;b&gt;"\'>1 &lt; 2 &amp; "3"</p>'
     )
+
+
+SIGNS = st.lists(
+    st.sampled_from(
+        ["one", "two.", "&amp;", "&", "&lt;now&gt;", "&copy;", "AT&amp;T", "{{ a b }}", "1 &lt; 2", "<b>x</b>"]
+    ),
+    min_size=1,
+    max_size=8,
+).map(" ".join)
+
+
+@given(SIGNS, st.sampled_from(ALL))
+def test_no_translation_loses_a_sign_that_is_written_as_a_reference(source: str, translate: object) -> None:
+    translated = translate_html_fragment(source, translate)  # type: ignore[arg-type]
+    for sign in "&<>©":
+        assert unescape(translated).count(sign) >= unescape(source).count(sign)
+    assert translate_html_fragment(source, identity) == source
+
+
+def test_a_sign_that_a_model_loses_is_protected() -> None:
+    table = by_table(
+        {
+            "I am tired & hungry <now>.": ("Estoy cansado.", ""),
+            "I am tired": ("Estoy cansado.", ""),
+            "hungry": ("Hambriento", ""),
+            "now": ("¡Ahora!", ""),
+            "& I am here.": ("Estoy aquí.", ""),
+            "I am here.": ("Estoy aquí.", ""),
+            "Tom & Mary": ("Tom & Mary", ""),
+        }
+    )
+    source = "<p>I am tired &amp; hungry &lt;now&gt;.</p><p>&amp; I am here.</p><p>Tom &amp; Mary</p>"
+    expected = "<p>Estoy cansado &amp; hambriento &lt;ahora&gt;.</p><p>&amp; Estoy aquí.</p><p>Tom &amp; Mary</p>"
+    assert translate_html_fragment(source, table) == expected
 
 
 def test_a_document_keeps_its_declared_encoding() -> None:

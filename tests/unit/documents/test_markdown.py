@@ -180,6 +180,17 @@ def test_a_paragraph_that_is_too_long_is_refused() -> None:
         translated("one\n\n" + "a *b " * (MAX_PARAGRAPH // 5) + "end", identity)
 
 
+@pytest.mark.parametrize("translate", ALL)
+@pytest.mark.parametrize(
+    "text",
+    [r"Use \*stars\* here.", "So 3 * 4 * 5 is sixty.", "Set snake_case_name now.", "&copy; 2024 us", "It is E = mc^2^ or H~2~O."],
+)  # fmt: skip
+def test_escapes_names_references_and_expressions_stay(text: str, translate: Any) -> None:
+    result = translated(text, translate)
+    for kept in (r"\*", "3 * 4 * 5", "snake_case_name", "&copy;", "E = mc^2^", "H~2~O"):
+        assert result.count(kept) == text.count(kept)
+
+
 def test_sentences_are_sent_without_markup() -> None:
     sent: list[str] = []
 

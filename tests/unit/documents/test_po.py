@@ -82,7 +82,9 @@ def test_a_language_with_one_form_gets_the_plural() -> None:
     assert messages[0].msgstr_plural == {0: "%d FILES"}
 
 
-PLACEHOLDER = re.compile(r"%%|%s|%\(name\)s|%1\$d|\{0\}|\{name\}|%1|%n|<b>|</b>|https://x\.org/\?a=b")
+PLACEHOLDER = re.compile(
+    r"%%|%s|%\(name\)s|%1\$d|\{0\}|\{name\}|%1|%n|<b>|</b>|https://x\.org/\?a=b|:who|\{\{ u\.n \}\}|<%= y %>|\$\{z z\}|\$var|a_b|&"
+)
 PIECES = st.sampled_from(
     [
         "one",
@@ -99,6 +101,14 @@ PIECES = st.sampled_from(
         "https://x.org/?a=b",
         "100%%",
         "(%s)",
+        "for :who,",
+        "{{ u.n }}",
+        "<%= y %>",
+        "${z z}",
+        "$var!",
+        "a_b",
+        "&",
+        "&File",
     ]
 )
 

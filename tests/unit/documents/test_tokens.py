@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearhead.documents.fragments import as_part
 from clearhead.documents.inline import InlineText, Markup
-from clearhead.documents.protected import FORMULA, protected_ranges
+from clearhead.documents.protected import FORMULA, SCRIPTED, protected_ranges
 from clearhead.documents.sentence_runs import NUM_ATTEMPTS, has_letters, runs_of
 from clearhead.documents.source_tokens import split_punctuation, tokenise
 from clearhead.documents.target_tokens import copied_tokens, translated_tokens
@@ -43,7 +44,12 @@ def test_vowel_signs_are_letters_and_a_sign_alone_is_a_word(word: str, parts: tu
         ("see https://x.org/a?b=c. Now", ["https://x.org/a?b=c"]),
         ("mail me@x.org, or www.x.org!", ["me@x.org", "www.x.org"]),
         ("%s %(name)s %1$d %-5.2f %% {0} {name} ${x} %{y} {{z}} %PATH%", ["%s", "%(name)s", "%1$d", "%-5.2f", "%%", "{0}", "{name}", "${x}", "%{y}", "{{z}}", "%PATH%"]),
-        ("100% sure, 5 % off, { a b }, a@b", []),
+        ("{{ user.name }} {% if x %} <%= y %> ${a.b} $name #{z} %@ { x }", ["{{ user.name }}", "{% if x %}", "<%= y %>", "${a.b}", "$name", "#{z}", "%@", "{ x }"]),
+        ("{n, plural, one {# file} other {{a} files}} in {0, number}", ["{n, plural, one {# file} other {{a} files}}", "{0, number}"]),
+        ("Set snake_case_word, MAX_SIZE and a.run() in src/main.py.", ["snake_case_word", "MAX_SIZE", "a.run()", "src/main.py"]),
+        ("Open /usr/local/bin, ~/notes, ./a or C:\\temp\\x.txt. See README.md.", ["/usr/local/bin", "~/notes", "./a", "C:\\temp\\x.txt", "README.md"]),
+        ("So 3 * 4 * 5 = 60, E = mc^2^ and x + y < 2.5.", ["3 * 4 * 5 = 60", "E = mc^2^", "x + y < 2.5"]),
+        ("100% sure, 5 % off, { a b }, a@b, $5, and/or, 24/7, 2024-01-05, A-B, U.S. and _this_", []),
     ],
 )  # fmt: skip
 def test_addresses_and_placeholders_are_protected(text: str, protected: list[str]) -> None:
@@ -53,9 +59,10 @@ def test_addresses_and_placeholders_are_protected(text: str, protected: list[str
 def test_formulas_are_protected_and_prices_are_not() -> None:
     text = "Let $x^2$ cost $5 and $6."
     assert [text[slice(*span)] for span in protected_ranges(text, (), (FORMULA,))] == ["$x^2$"]
+    assert [match[0] for match in SCRIPTED.finditer("H~2~O, x^2^ and ~5~ or a^b")] == ["H~2~O", "x^2^"]
 
 
-@given(st.text(st.sampled_from("a{}%s@.:/ht p$"), max_size=40), st.lists(st.integers(0, 40), max_size=4))
+@given(st.text(st.sampled_from("a{}%s@.:/ht p$<>_3*=,"), max_size=40), st.lists(st.integers(0, 40), max_size=4))
 def test_protected_ranges_are_sorted_and_do_not_overlap(text: str, places: list[int]) -> None:
     edges = sorted({place for place in places if place <= len(text)})
     given_ranges = list(zip(edges[::2], edges[1::2], strict=False))
@@ -72,6 +79,7 @@ def test_protected_parts_are_sent_as_words_that_the_sentence_does_not_contain_an
         ["Use X2 with X1, not X3."],
         ["Use @1 with X1, not @2."],
         ["Use", None, "with X1, not", None, None],
+        ["Use", None, "with X1, not", None, None],
     ]
     run = runs_of(source, source.sentences[0], 0)[0]
     assert run.has_stand_ins("X2 y X3.")
@@ -79,6 +87,59 @@ def test_protected_parts_are_sent_as_words_that_the_sentence_does_not_contain_an
     for lost in ("X2", "X2 X2 X3", "X2 X30", "AX2 X3"):
         assert not run.has_stand_ins(lost)
     assert not has_letters(tokenise(InlineText("12 %"), "en"), 0, 2)
+
+
+def sent(text: str, attempt: int) -> list[str | None]:
+    source = tokenise(InlineText(text, (), protected_ranges(text)), "en")
+    return [run.text for run in runs_of(source, source.sentences[0], attempt)]
+
+
+def test_signs_are_sent_at_first_and_protected_if_a_translation_loses_one() -> None:
+    assert [sent("Tom & Mary saw {a}", attempt) for attempt in range(NUM_ATTEMPTS)] == [
+        ["Tom & Mary saw X1"],
+        ["Tom X1 Mary saw X2"],
+        ["Tom @1 Mary saw @2"],
+        ["Tom", None, "Mary saw", None],
+    ]
+    assert sent("© 2024 our garden ♪", 1) == [None, "2024 our garden", None]
+    assert sent("AT&T is big", 1) == ["X1 is big"]
+    assert sent("I am *very* tired", 1) == ["I am", None, "very", None, "tired"]
+    assert sent("a<b>c & AT&T", 0) == [None]
+    run = runs_of(tokenise(InlineText("You & I & he"), "en"), (0, 5), 0)[0]
+    assert [run.has_signs(text) for text in ("a & b &", "a & b", "& &")] == [True, False, False]
+
+
+def test_an_emoji_of_several_characters_is_one_sign() -> None:
+    source = tokenise(InlineText("my 👩‍👩‍👧 family 👍🏽"), "en")
+    assert [source.string(index) for index in range(len(source.tokens)) if source.tokens[index].is_fragile] == [
+        "👩‍👩‍👧",
+        "👍🏽",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "translation", "language", "expected"),
+    [
+        ("goodbye {a}", "Adiós.", "es", "adiós"),
+        ("house {a}", "Haus", "de", "Haus"),
+        ("Stop! {a}", "¡Alto!", "es", "¡Alto!"),
+        ("and {a}", "¿Y?", "es", "y"),
+        ("ok {a}", "OK", "es", "OK"),
+        ("ok {a}", "", "es", ""),
+    ],
+)
+def test_a_fragment_gets_no_capital_and_no_signs_that_its_source_lacks(
+    text: str, translation: str, language: str, expected: str
+) -> None:
+    source = tokenise(InlineText(text, (), protected_ranges(text)), "en")
+    run = runs_of(source, source.sentences[0], NUM_ATTEMPTS - 1)[0]
+    assert as_part(run, AlignedTranslation(translation), language).text == expected
+
+
+def test_a_whole_sentence_stays_as_the_model_gives_it() -> None:
+    source = tokenise(InlineText("how are you"), "en")
+    run = runs_of(source, source.sentences[0], 0)[0]
+    assert as_part(run, AlignedTranslation("¿Cómo estás?"), "es").text == "¿Cómo estás?"
 
 
 def test_target_words_have_the_source_tokens_they_are_linked_to() -> None:
