@@ -19,6 +19,7 @@ _CHARSET = re.compile(rb"charset=([\w-]{1,40})")
 _NUM_FORMS = re.compile(r"nplurals\s*=\s*(\d{1,2})")
 _QT = re.compile(r"%L?\d{1,2}(?!\w)|%n(?!\w)")
 _NAMED = re.compile(r"(?<![\w:/]):[A-Za-z_]\w{0,60}:?(?![\w:])")  # :name
+_LINE = re.compile(r"\s*(?:#.*|(?:(msgctxt|msgid|msgid_plural|msgstr(?:\[\d{1,2}\])?)\s+)?\"(?:[^\"\\]|\\.)*\"\s*)?")
 _FUZZY = "fuzzy"
 _USUAL_WIDTH, _NO_WRAPPING = 78, 10**6
 
@@ -60,13 +61,38 @@ def _read(text: str) -> polib.POFile:
     if re.search(r"(?m)^\s*msgid\s", text) is None:
         raise DocumentFault("it has no msgid, so this is not a catalogue of gettext. Give a PO file.")
     width = _USUAL_WIDTH if max(map(len, text.splitlines())) <= _USUAL_WIDTH + 2 else _NO_WRAPPING
+    _check_lines(text)
     try:
         # polib opens a file if its argument is the name of one; a name with a line end at the start is none
-        return polib.pofile("\n" + text, wrapwidth=width)
+        catalogue = polib.pofile("\n" + text, wrapwidth=width)
     except (OSError, ValueError, IndexError, KeyError) as problem:
         reason = re.search(r"line (\d+)", str(problem))
-        place = "" if reason is None else f" at line {max(1, int(reason[1]) - 1)}"
-        raise DocumentFault(f"it is not a valid PO file{place}. Check it with msgfmt.") from None
+        raise _invalid(None if reason is None else max(1, int(reason[1]) - 1)) from None
+    if any(not entry.msgid and not entry.msgctxt and not entry.obsolete for entry in catalogue):
+        raise DocumentFault('it has two headers (msgid ""). Remove one of them.')
+    return catalogue
+
+
+def _check_lines(text: str) -> None:
+    """Raise a fault at the first line that polib would drop: a text without its end, or a message without msgstr."""
+    is_open = False  # a msgid without its msgstr so far
+    last = 1
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise _invalid(number)
+        keyword = match[1] or ""
+        if keyword == "msgid" and is_open:
+            raise _invalid(number)
+        is_open = keyword == "msgid" or (is_open and not keyword.startswith("msgstr"))
+        last = number if keyword else last
+    if is_open:
+        raise _invalid(last)
+
+
+def _invalid(line: int | None) -> DocumentFault:
+    place = "" if line is None else f" at line {line}"
+    return DocumentFault(f"it is not a valid PO file{place}. Check it with msgfmt.")
 
 
 def _needs_translation(entry: polib.POEntry, is_every_message: bool) -> bool:

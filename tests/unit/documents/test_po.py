@@ -146,6 +146,17 @@ def test_long_lines_are_not_wrapped() -> None:
         ("hello\n", "a.po: it has no msgid, so this is not a catalogue of gettext. Give a PO file."),
         ('msgid "a"\nmsgfoo "b"\n', "a.po: it is not a valid PO file at line 2. Check it with msgfmt."),
         ('msgid "a"\nmsgstr[x] ""\n', "a.po: it is not a valid PO file"),
+        ('msgid "a', "a.po: it is not a valid PO file at line 1. Check it with msgfmt."),
+        ('msgid "a"\n', "a.po: it is not a valid PO file at line 1."),
+        ('msgid "a"\nmsgstr ""\n\nmsgid "b\nmsgstr ""\n', "a.po: it is not a valid PO file at line 4."),
+        ('msgid "a"\nmsgstr "b\n', "a.po: it is not a valid PO file at line 2."),
+        ('msgid "a"\nmsgstr ""\n"b\n', "a.po: it is not a valid PO file at line 3."),
+        ('msgid "a\\"\nmsgstr ""\n', "a.po: it is not a valid PO file at line 1."),
+        ('msgid "a"\n\nmsgid "b"\nmsgstr ""\n', "a.po: it is not a valid PO file at line 3."),
+        (
+            HEADER + 'msgid "a"\nmsgstr ""\n\nmsgid ""\nmsgstr "z"\n',
+            'a.po: it has two headers (msgid ""). Remove one of them.',
+        ),
     ],
 )
 def test_a_damaged_catalogue_is_refused(text: str, message: str) -> None:
