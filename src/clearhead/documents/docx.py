@@ -5,6 +5,7 @@ from typing import Any
 
 from lxml import etree
 
+from clearhead.documents.docx_code import CodeFinder
 from clearhead.documents.docx_elements import tag_of
 from clearhead.documents.docx_package import read_package
 from clearhead.documents.docx_paragraph import DocxSegment, paragraph_segments
@@ -12,6 +13,7 @@ from clearhead.documents.faults import DocumentFault
 from clearhead.documents.inline_translator import InlineTranslator
 
 _TRANSLATED = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes)\.xml")
+_STYLES = "word/styles.xml"
 _NO_DTD = (
     "a part of it has a document type declaration, which Word never writes. Save it again with Word or LibreOffice."
 )
@@ -23,10 +25,12 @@ def translate_docx(content: bytes, translator: InlineTranslator) -> bytes:
     trees = {name: _parse(part) for name, part in package.contents.items() if _TRANSLATED.fullmatch(name)}
     if trees["word/document.xml"].tag != tag_of("document"):
         raise DocumentFault("it is a Strict Open XML document. Save it as an ordinary Word document (.docx).")
+    styles = _parse(package.contents[_STYLES]) if _STYLES in package.contents else None
+    finder = CodeFinder(styles, (paragraph for tree in trees.values() for paragraph in tree.iter(tag_of("p"))))
     segments: dict[str, list[DocxSegment]] = {}
     for name, tree in trees.items():
         paragraphs = list(tree.iter(tag_of("p")))
-        segments[name] = [segment for paragraph in paragraphs for segment in paragraph_segments(paragraph)]
+        segments[name] = [segment for paragraph in paragraphs for segment in paragraph_segments(paragraph, finder)]
     every = [segment for own in segments.values() for segment in own]
     for segment, pieces in zip(every, translator.translate([segment.inline for segment in every]), strict=True):
         segment.replace(pieces)

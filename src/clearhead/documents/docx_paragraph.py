@@ -1,10 +1,11 @@
 """A paragraph of a Word document as text with formatting, and back: runs are made anew around the translated words."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from clearhead.documents.docx_code import CodeFinder
 from clearhead.documents.docx_elements import (
     CONTAINERS,
     described,
@@ -36,6 +37,7 @@ class _Content:
     text: str = ""
     elements: tuple[Any, ...] = ()
     properties: Any = None
+    is_code: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,29 +90,29 @@ class DocxSegment:
         return containers[0]
 
 
-def paragraph_segments(paragraph: Any) -> list[DocxSegment]:
+def paragraph_segments(paragraph: Any, finder: CodeFinder) -> list[DocxSegment]:
     """Return the parts of a paragraph to translate; one with a piece of a longer field, as in an index, has none."""
     if field_depth([paragraph]):
         return []
     split_runs(paragraph)
-    return list(_segments_in(paragraph))
+    return list(_segments_in(paragraph, lambda properties: finder.is_code(paragraph, properties)))
 
 
-def _segments_in(parent: Any) -> Iterator[DocxSegment]:
+def _segments_in(parent: Any, is_code: Callable[[Any], bool]) -> Iterator[DocxSegment]:
     group: list[Any] = []
     for child in [*parent, None]:
         if child is not None and not _separates(child):
             group.append(child)
             continue
-        if (segment := _segment(parent, group)) is not None:
+        if (segment := _segment(parent, group, is_code)) is not None:
             yield segment
         group = []
         if child is not None and name_of(child) in CONTAINERS:
-            yield from _segments_in(child)
+            yield from _segments_in(child, is_code)
         elif child is not None and name_of(child) == "sdt":
             for content in child.findall(tag_of("sdtContent")):
                 split_runs(content)
-                yield from _segments_in(content)
+                yield from _segments_in(content, is_code)
 
 
 def _separates(child: Any) -> bool:
@@ -121,12 +123,15 @@ def _separates(child: Any) -> bool:
     return has_breaks(child) if name in CONTAINERS else name in ("pPr", "sdt", "p", "tbl")
 
 
-def _segment(parent: Any, elements: Sequence[Any]) -> DocxSegment | None:
+def _segment(parent: Any, elements: Sequence[Any], is_code: Callable[[Any], bool]) -> DocxSegment | None:
     """Return the segment of some children of a paragraph; None if there is no text to translate in them."""
     if field_depth(elements):  # a field with a tab in it
         return None
-    contents = list(_contents(elements, 0))
-    if not any(letter.isalpha() for content in contents for letter in content.text):
+    contents = [
+        replace(content, is_code=content.kind == "text" and is_code(content.properties))
+        for content in _contents(elements, 0)
+    ]
+    if not any(letter.isalpha() for content in contents if not content.is_code for letter in content.text):
         return None
     lengths: Counter[tuple[Any, ...]] = Counter()
     examples: dict[tuple[Any, ...], Any] = {}
@@ -173,6 +178,7 @@ class _SegmentReader:
         self._usual = usual
         self._texts: list[str] = []
         self._length = 0
+        self._codes: list[tuple[int, int]] = []
         self._starts: list[tuple[int, int]] = []
         self._ends: dict[int, int] = {}
         self._open: list[int] = []
@@ -198,7 +204,7 @@ class _SegmentReader:
         text = "".join(self._texts)
         markups = tuple(Markup(start, self._ends[index], parent) for index, (start, parent) in enumerate(self._starts))
         cuts = {place for markup in markups for place in (markup.start, markup.end)}
-        return InlineText(text, markups, protected_ranges(text, cuts=cuts))
+        return InlineText(text, markups, protected_ranges(text, self._codes, cuts=cuts))
 
     def _add_text(self, content: _Content) -> None:
         key = described(content.properties)
@@ -206,6 +212,9 @@ class _SegmentReader:
             self._close_format()
         if key != self._usual and not self._has_format:
             self._open_markup(content)
+        if content.is_code and (code := content.text.strip()):
+            start = self._length + content.text.index(code)
+            self._codes.append((start, start + len(code)))
         self._texts.append(content.text)
         self._length += len(content.text)
 
