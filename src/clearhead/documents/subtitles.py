@@ -1,4 +1,7 @@
-"""Subtitles in SRT and WebVTT: numbers, times, settings and styles stay; sentences can be over several lines."""
+"""Subtitles in SRT and WebVTT: numbers, times, settings, styles, sounds and the names of speakers stay.
+
+Sentences can be over several lines.
+"""
 
 import re
 from collections.abc import Callable
@@ -16,13 +19,20 @@ _SRT_TIME = re.compile(r"\s*\d{1,3}:\d{2}:\d{2}[,.]\d{1,3}[ \t]*-->[ \t]*\d{1,3}
 _VTT_TIME = re.compile(r"(?:\d{2,}:)?\d{2}:\d{2}\.\d{3}[ \t]+-->[ \t]+(?:\d{2,}:)?\d{2}:\d{2}\.\d{3}")
 _INNER_TIME = re.compile(r"(<\d[\d:.]*>)")
 _NOT_CUES = re.compile(r"(?:NOTE|STYLE|REGION)(?=\s|\Z)")
-_SPEAKER = re.compile(r"(?:\s*<[^<>]*>|\s*\{\\[^{}]*\})*\s*[-‐–—]\s*(?=\S)")  # a line of dialogue: - Hello.
+_SOUND = re.compile(r"\[[^\[\]\r\n]{1,80}\]|\((?=[^()a-z]*[A-Z])[^()a-z\r\n]{2,80}\)")  # [music], (LAUGHS)
+_NAME = r"[A-Z][A-Z0-9 .'’#&/-]{1,40}(?:\([^()\r\n]{1,40}\))?[ ]?:(?=\s|<|\Z)"  # JOHN:
+_TAGS = r"(?:\s*+(?:<[^<>\r\n]*>|\{\\[^{}\r\n]*\}))*+"
+_SOUNDS = rf"(?:(?:{_SOUND.pattern})\s*+)"
+# The start of a line of a speaker: - Hello. | JOHN: Hello. | [softly] JOHN: Hello. | [sighs] Hello.
+_SPEAKER = re.compile(
+    rf"{_TAGS}\s*+(?:[-‐–—]\s*+{_SOUNDS}*+(?:{_NAME}\s*+)?+|{_SOUNDS}*+{_NAME}\s*+|{_SOUNDS}++)(?=\S|\Z)"
+)
 
 
 def translate_srt(content: bytes, translator: InlineTranslator) -> bytes:
     """Translate SubRip subtitles."""
     decoded = decode(content)
-    parts = _cues(decoded.text, _SRT_TIME, tagged_parts)
+    parts = _cues(decoded.text, _SRT_TIME, lambda text: tagged_parts(text, patterns=(_SOUND,)))
     if all(isinstance(part, str) for part in parts) and not any(map(_SRT_TIME.match, decoded.text.splitlines())):
         raise DocumentFault("it has no line with times such as 00:00:01,000 --> 00:00:02,500. Give an SRT file.")
     return decoded.encoded(translate_parts(parts, translator))
@@ -44,8 +54,12 @@ def _vtt_parts(text: str) -> list[Part]:
     parts: list[Part] = []
     for number, piece in enumerate(pieces):
         is_text = number % 2 == 0
-        parts += tagged_parts(piece, lambda text: escape(text, quote=False), add_html_text) if is_text else [piece]
+        parts += tagged_parts(piece, _escaped, add_html_text, (_SOUND,)) if is_text else [piece]
     return parts
+
+
+def _escaped(text: str) -> str:
+    return escape(text, quote=False)
 
 
 def _cues(text: str, time: re.Pattern[str], parts_of: Callable[[str], list[Part]]) -> list[Part]:
@@ -83,4 +97,6 @@ def _group_parts(text: str, parts_of: Callable[[str], list[Part]]) -> list[Part]
     prefix = _SPEAKER.match(text)
     start = 0 if prefix is None else prefix.end()
     end = len(text.rstrip("\r\n"))
+    if start >= end:
+        return [text]
     return [text[:start], *parts_of(text[start:end]), text[end:]]

@@ -12,6 +12,7 @@ from clearhead.documents.inline_translator import InlineTranslator
 from clearhead.documents.subtitles import translate_srt
 from clearhead.documents.tagged_text import tagged_parts
 from clearhead.errors import DataError
+from clearhead.text.aligned import AlignedTranslation
 from tests.unit.documents.translators import ALL, by_table, identity, reversal, uppercase
 
 SRT = """1
@@ -80,6 +81,34 @@ def test_a_sentence_over_two_lines_is_translated_whole_and_broken_near_the_same_
     assert translated(cue, "a.srt", table) == "1\n00:00:01,000 --> 00:00:02,500\nNunca he visto una\ncasa tan grande.\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[MUSIC] JOHN: I love you.", "[MUSIC] JOHN: you. love I"),
+        ("JOHN: I see.\nMRS. O'NEIL: You do", "JOHN: see. I\nMRS. O'NEIL: do You"),
+        ("- MARY (V.O.): I see.\n- [sighs] You do", "- MARY (V.O.): see. I\n- [sighs] do You"),
+        ("<i>JOHN: one two</i>", "<i>JOHN: two one</i>"),
+        ("<i>JOHN:</i> one two", "<i>JOHN:</i> two one"),
+        ("[sighs] one two", "[sighs] two one"),
+        ("- one two\n- [sighs]\n-", "- two one\n- [sighs]\n-"),
+        ("[music playing]", "[music playing]"),
+        ("(LAUGHS)\n<b>[door opens]</b>", "(LAUGHS)\n<b>[door opens]</b>"),
+        ("(door opens) one", "one (door opens)"),
+        ("It is 9:30: one", "one 9:30: is It"),
+        ("I: one two", "two one I:"),
+    ],
+)
+def test_speakers_and_sounds_are_not_translated(text: str, expected: str) -> None:
+    table = {"(door opens) one": "one (door opens)"}
+    translate = lambda sentences: [  # noqa: E731
+        AlignedTranslation(table[sentence]) if sentence in table else reversal([sentence])[0] for sentence in sentences
+    ]
+    start = "1\n00:00:01,000 --> 00:00:02,500\n"
+    assert translated(f"{start}{text}\n", "a.srt", translate) == f"{start}{expected}\n"
+    web = "WEBVTT\n\n00:01.000 --> 00:02.000\n"
+    assert translated(f"{web}{text}\n", "a.vtt", translate) == f"{web}{expected}\n"
+
+
 LINES = st.sampled_from(
     [
         "1",
@@ -91,6 +120,8 @@ LINES = st.sampled_from(
         "{\\an1}y </b>",
         "NOTE z",
         "&amp; {",
+        "[MUSIC] JOHN:",
+        "JOHN: (LAUGHS) [x] y",
         "  ",
     ]
 )
