@@ -69,6 +69,8 @@ def test_all_messages_of_a_catalogue_are_translated_on_request(folder: Path) -> 
         (["-i", "empty.md"], "empty.md is empty. Give a document with text."),
         (["-i", "garden.dox", "--document"], "'garden.dox' has no extension of a document: .txt, .md, .markdown, .html, .htm, .srt, "
          ".vtt, .docx, .po, .pot. Rename it, or remove --document to translate its lines."),
+        (["-i", "paper.pdf"], "paper.pdf: PDF is not supported. Formats: .txt, .md, .markdown, .html, .htm, .srt, .vtt, .docx, .po, .pot. "
+         "Convert the document to one of them."),
         (["-i", "damaged.docx", "-o", "new.docx"], "damaged.docx: it is damaged, or not a Word document: its ZIP file cannot be read. "
          "Save it again with Word or LibreOffice."),
         (["-i", "gardn.md"], "gardn.md does not exist. Did you mean 'garden.md'?"),
@@ -87,6 +89,7 @@ def test_a_mistake_is_one_sentence_and_writes_nothing(arguments: list[str], mess
     (folder / "binary.md").write_bytes(b"\xff\x00\x01")
     (folder / "empty.md").touch()
     (folder / "folder.md").mkdir()
+    (folder / "paper.pdf").write_bytes(b"%PDF-1.7\n\0")
     (folder / "garden.dox").write_text("x")
     (folder / "damaged.docx").write_bytes((EXAMPLES / "garden.docx").read_bytes()[:700])
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}

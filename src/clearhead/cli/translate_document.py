@@ -41,6 +41,8 @@ class DocumentFlags:
 
     def is_document(self, name: str | None) -> bool:
         """Return whether the input is translated as a document."""
+        if self.document is not False and name is not None:
+            _refuse_other_format(name)
         if self.document is None:
             is_document = name is not None and Path(name).suffix.lower() in _BY_EXTENSION
         else:
@@ -48,6 +50,14 @@ class DocumentFlags:
         if self.all_messages and not (is_document and Path(name or "").suffix.lower() in (".po", ".pot")):
             raise ClearheadError("--all-messages only applies to a .po file. Name it with --input FILE.po.")
         return is_document
+
+
+def _refuse_other_format(name: str) -> None:
+    """Raise an error for a PDF and the like; clearhead.documents is not imported for lines without an extension."""
+    if Path(name).suffix.lower() not in ("", ".txt", *_BY_EXTENSION):
+        from clearhead.documents import refuse_other_format
+
+        refuse_other_format(name)
 
 
 def document_name(lines: "LineOptions", options: "Mapping[str, bool]", *, has_texts: bool) -> str:

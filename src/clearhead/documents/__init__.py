@@ -5,6 +5,7 @@ from clearhead.documents.document import (
     SUPPORTED_FORMATS,
     DocumentOptions,
     is_document,
+    refuse_other_format,
     translate_document,
     translate_html_fragment,
 )
@@ -17,6 +18,7 @@ __all__ = [
     "DocumentOptions",
     "TranslateSentences",
     "is_document",
+    "refuse_other_format",
     "translate_document",
     "translate_html_fragment",
 ]

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from clearhead.documents.faults import DocumentFault
 from clearhead.documents.html_text import translate_html_text
 from clearhead.documents.inline_translator import InlineTranslator
+from clearhead.documents.other_formats import unsupported_format
 from clearhead.errors import DataError, did_you_mean, not_installed, printable
 from clearhead.text.aligned import TranslateSentences
 from clearhead.text.sentences import DEFAULT_LANGUAGE
@@ -51,6 +52,17 @@ def is_document(name: str) -> bool:
     return _extension(name) in SUPPORTED_FORMATS
 
 
+def refuse_other_format(name: str, content: bytes = b"") -> None:
+    """Raise DataError if a document is of a known format that is not supported, by its extension or its first bytes."""
+    extension = _extension(name)
+    start = b"" if extension == ".docx" else content[:8]  # a Word document is a ZIP file, and its reader says more
+    if (kind := unsupported_format(extension, start)) is not None:
+        raise DataError(
+            f"{_shown(name)}: {kind} is not supported. Formats: {', '.join(SUPPORTED_FORMATS)}. Convert the document "
+            "to one of them."
+        )
+
+
 def translate_document(
     content: bytes,
     name: str,
@@ -63,8 +75,9 @@ def translate_document(
     `translate` gets batches of sentences without markup. `progress` is called with the number of sentences that are
     translated and the number of all of them. Raise DataError if the document is unknown, damaged or too large.
     """
-    shown = printable(PurePosixPath(name.replace("\\", "/")).name[-100:]) or "the document"
+    shown = _shown(name)
     extension = _extension(name)
+    refuse_other_format(name, content)
     if extension not in SUPPORTED_FORMATS:
         raise DataError(
             f"{shown}: '{printable(extension)}' is not a format that is translated as a document."
@@ -104,6 +117,10 @@ def translate_html_fragment(
         return translate_html_text(text, InlineTranslator(translate, progress, language, options.target_language))
     except DocumentFault as fault:
         raise DataError(f"the text: {fault}") from None
+
+
+def _shown(name: str) -> str:
+    return printable(PurePosixPath(name.replace("\\", "/")).name[-100:]) or "the document"
 
 
 def _extension(name: str) -> str:

@@ -7,6 +7,7 @@ from clearhead.documents import SUPPORTED_FORMATS, AlignedTranslation, is_docume
 from clearhead.documents import document as module
 from clearhead.documents import docx as docx_module
 from clearhead.documents.faults import DocumentFault
+from clearhead.documents.other_formats import unsupported_format
 from clearhead.errors import DataError
 from tests.unit.documents.translators import identity
 
@@ -38,3 +39,29 @@ def test_an_error_names_the_document_without_its_folder() -> None:
 def test_a_function_that_loses_sentences_is_reported() -> None:
     with pytest.raises(DataError, match=r"^2 sentences gave 1 translations.$"):
         translate_document(b"One.\nTwo.", "a.txt", lambda sentences: [AlignedTranslation("x")])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("A.PDF", b"x", "PDF"),
+        ("a.md", b"%PDF-1.7\n\0", "PDF"),
+        ("a.doc", b"", "the format of Word 97-2003"),
+        ("a.txt", b"PK\x03\x04", "ZIP"),
+        ("a.pptx", b"PK\x03\x04", "the format of PowerPoint"),
+        ("a", b"\x89PNG\r\n", "PNG"),
+    ],
+)
+def test_a_known_format_that_is_not_supported_is_named(name: str, content: bytes, kind: str) -> None:
+    formats = ".txt, .md, .markdown, .html, .htm, .srt, .vtt, .docx, .po, .pot"
+    with pytest.raises(DataError) as refusal:
+        translate_document(content, name, identity)
+    assert (
+        str(refusal.value)
+        == f"{name}: {kind} is not supported. Formats: {formats}. Convert the document to one of them."
+    )
+
+
+def test_no_supported_format_is_called_unsupported() -> None:
+    assert [extension for extension in SUPPORTED_FORMATS if unsupported_format(extension)] == []
+    assert unsupported_format(".txt", b"Hello") is None

@@ -69,7 +69,7 @@ def test_short_lines_are_separate_texts() -> None:
             "a.docxx: '.docxx' is not a format that is translated as a document. Did you mean '.docx'? Formats: .txt, ",
         ),
         (b"x", "a", "a: '' is not a format that is translated as a document. Formats: .txt, "),
-        (b"x", "\x1b[2J.pdf", "\\x1b[2J.pdf: '.pdf' is not a format"),
+        (b"x", "\x1b[2J.dat", "\\x1b[2J.dat: '.dat' is not a format"),
     ],
 )
 def test_what_is_no_document_is_refused_in_one_sentence(content: bytes, name: str, message: str) -> None:
