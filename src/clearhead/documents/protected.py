@@ -64,11 +64,11 @@ def protected_ranges(
 
 def _disjoint(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return sorted ranges without overlaps: of two that overlap, the one that starts first, or else the longer one."""
-    kept: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not kept or start >= kept[-1][1]:
-            kept.append((start, end))
-    return kept
+        if not ranges or start >= ranges[-1][1]:
+            ranges.append((start, end))
+    return ranges
 
 
 def _merged(ranges: list[tuple[int, int]], additions: list[tuple[int, int]]) -> list[tuple[int, int]]:

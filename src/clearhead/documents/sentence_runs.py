@@ -151,7 +151,7 @@ def _sent(
             words[-1].append(index)
             texts[-1] += text
         index = (groups or {}).get(index, index + 1)
-    signs = [source.string(index) for index in range(first, last) if source.tokens[index].is_fragile]
     text = " ".join(texts)
-    kept = tuple(sign for sign in signs if sign in text)
-    return Run(first, last, text, tuple(map(tuple, words)), stand_ins, groups or {}, kept)
+    fragile = [source.string(index) for index in range(first, last) if source.tokens[index].is_fragile]
+    signs = tuple(sign for sign in fragile if sign in text)
+    return Run(first, last, text, tuple(map(tuple, words)), stand_ins, groups or {}, signs)
