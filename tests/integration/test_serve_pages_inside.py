@@ -236,6 +236,32 @@ def test_exercises_a_working_is_marked_with_errors_carried_forward(visitor: Visi
     assert faults_in(frame) == []
 
 
+def test_exercises_an_own_working_is_plain_text_of_the_problem_under_solve_and_never_has_old_marks(
+    visitor: Visitor,
+) -> None:
+    visitor.are_errors_expected = True
+    page = visitor.open("/exercises")
+    page.get_by_role("tab", name="Mark a working").click()
+    frame_of(page, "#marks")
+    page.get_by_label("Sample").select_option("")  # my own
+    expect(page.locator("#marks")).to_be_hidden()
+    assert page.get_by_label("The working is of the problem under").is_checked()
+    box = page.get_by_label("The working", exact=True)
+    expect(box).to_be_focused()
+    # the exercise does not state a scale: these scores are not divided by it
+    box.fill(
+        "Q = [-0.1 1.3; -0.1 1; 1.2 0.6]\nK = [1.1 1.7; 0.3 0.7; 0.5 1.6]\n"
+        "S = [2.1 0.88 2.03; 1.59 0.67 1.55; 2.34 0.78 1.56]\nA = [0.45 0.13 0.42; 0.42 0.17 0.41; 0.6 0.13 0.27]\n"
+    )
+    frame = frame_of(page, "#marks", 2)
+    notes = frame.locator("header .beside").all_inner_texts()
+    assert notes[0].startswith("The exercise does not state the convention. Your lines use no scaling")
+    assert notes[1].startswith("Not handed in: V")
+    page.get_by_label("The working is of the problem under").uncheck()
+    expect(page.locator("#mark-error")).to_contain_text("tick the box below it")
+    expect(page.locator("#marks")).to_be_hidden()
+
+
 def test_exercises_a_working_is_opened_from_a_file(visitor: Visitor) -> None:
     page = visitor.open("/exercises#kind=softmax")
     page.get_by_role("tab", name="Mark a working").click()

@@ -155,6 +155,7 @@ class Report:
     out_of: float
     is_strict: bool = False  # whether rounding faults count as errors
     unscaled: tuple[float, float] | None = None  # earned and out of, if the scheme scaled them to another total
+    not_written: tuple[str, ...] = ()  # the steps of the exercise that were not handed in, and that cost no marks
 
     @cached_property
     def counts(self) -> Counter[Verdict]:
@@ -210,6 +211,7 @@ class Report:
             "layout": self.layout,
             "marks": {"earned": self.earned, "out_of": self.out_of, "unscaled": _json_marks(self.unscaled)},
             "has_error": self.has_error,
+            "not_written": self.not_written,
             "counts": {verdict.value: number for verdict, number in self.counts.items()},
             "notes": [_json_fields(note) for note in self.notes],
             "findings": self.findings,

@@ -14,7 +14,7 @@ from clearhead.check.marks import LineScheme, MarkingContext, Scheme, line_marks
 from clearhead.check.names import split_pick
 from clearhead.check.read.number import read_cell
 from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
-from clearhead.check.scheme_lines import check_scheme_lines, scheme_nodes
+from clearhead.check.scheme_lines import check_scheme_lines, other_steps, scheme_nodes
 from clearhead.check.statement import JudgedStatement, Placing
 from clearhead.check.story import remedy, what_follows, what_is_wrong
 from clearhead.check.sums import plain_number, right_sum
@@ -104,6 +104,7 @@ class ReportWriter:
             out_of=round(out_of, 6),
             is_strict=self.scheme.strict_rounding,
             unscaled=unscaled,
+            not_written=other_steps(self.view, {*self.comparison.statements, *self._remarked_nodes()}),
         )
 
     def _marks(self, ledger: MarkingContext, group: list[JudgedStatement]) -> LineMarks:
@@ -142,6 +143,10 @@ class ReportWriter:
             for name, nodes in first.items()
             if nodes and nodes[0] not in self.comparison.statements and nodes[0] not in misshapen
         }
+
+    def _remarked_nodes(self) -> set[int]:
+        """Return the lines that are not compared, but have a remark: of a wrong shape, or missing from the scheme."""
+        return {*self._unwritten_nodes().values(), *(wrong_shape.node for wrong_shape in self.placing.misshapen)}
 
     @staticmethod
     def _place_in_sheet(node: int, groups: Sequence[Sequence[JudgedStatement]]) -> int:

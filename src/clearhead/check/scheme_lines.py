@@ -1,6 +1,6 @@
 """The lines that a mark scheme names: find them in an exercise, and report names that it does not have."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from clearhead.check.graph import Graph
@@ -11,6 +11,7 @@ from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.solver import solve
+from clearhead.worksheet.view import SheetView
 
 _WORDS = ("queries", "keys", "values", "scores", "scaled scores", "masked scores", "weights", "output", "positions",
           "input", "norm", "residual", "state", "logits", "probabilities")  # fmt: skip
@@ -65,3 +66,10 @@ def _unknown_line(graph: Graph, name: str) -> str:
     near = did_you_mean(name.rpartition(":")[2].strip(), [*words, *symbols])
     shown = ", ".join(symbols[:_MAX_SYMBOLS]) + (" …" if len(symbols) > _MAX_SYMBOLS else "")
     return f"lines: {shorten(name)} is not a line of this exercise.{near} Its lines are {shown}."
+
+
+def other_steps(view: SheetView, nodes: Collection[int]) -> tuple[str, ...]:
+    """Return the steps of a sheet that are not among these nodes: the symbols, with their sections if it has several."""
+    steps = [step for node, step in enumerate(view.steps) if node not in nodes]
+    is_one = len({step.section for step in view.steps}) == 1
+    return tuple(step.record.symbol if is_one else f"{step.record.symbol} ({step.section})" for step in steps)

@@ -7,6 +7,8 @@ from clearhead.check.comparison import SheetInput
 from clearhead.check.graph import Graph
 from clearhead.check.marks import LineScheme, Scheme
 from clearhead.check.placing import Placer
+from clearhead.check.render.html import to_html
+from clearhead.check.render.words import beside_marks
 from clearhead.check.report import Report
 from clearhead.check.report_writer import ComparedWorking, ReportWriter
 from clearhead.worksheet.reading import parse_problem
@@ -61,3 +63,17 @@ def test_an_unwritten_line_of_the_scheme_is_missing_and_has_no_wrong_shape():
 def test_rows_written_separately_are_one_line_of_the_report():
     report = written_report({"A[1]": "0.27 0.73", "A[2]": "0.88 0.12"})
     assert [(line.symbol, line.name, len(line.marked)) for line in report.lines] == [("A", "A[1], A[2]", 4)]
+
+
+def test_steps_that_were_not_handed_in_are_named_beside_the_marks_unless_the_scheme_requires_them():
+    lines = {"Q": with_lines()["Q"]}
+    report = written_report(lines)
+    assert (report.earned, report.out_of) == (2, 2)
+    assert report.not_written[:2] == ("K", "V")
+    assert "Q" not in report.not_written
+    sentence = f"Not handed in: {', '.join(report.not_written[:-1])} and {report.not_written[-1]}."
+    assert beside_marks(report) == [f"{sentence} The marks count only what was handed in."]
+    header = to_html([report]).partition("</header>")[0]
+    assert sentence in header
+    assert "K" not in written_report(lines, Scheme(lines={"K": LineScheme()})).not_written
+    assert written_report(with_lines()).not_written == ()

@@ -142,6 +142,7 @@ class _Article:
         if report.is_unsupported and not report.has_error:
             kind = "lacking"
         yield f'<p class="summary {kind}">{escape(words.summary(report))}</p>'
+        yield from (f'<p class="beside">{escape(sentence)}</p>' for sentence in words.beside_marks(report))
         yield f"{_help([report]) if self.level == 1 else ''}</header>"
 
     def findings(self) -> Iterator[str]:

@@ -40,6 +40,7 @@ MARK_NAMES: Mapping[str, str] = {
 _NO_LINE = "no line was recognised as a step of the exercise"
 _WRITTEN = "written: "  # how the place of a line in a working file begins
 _MAX_UNWRITTEN = 4  # symbols of lines that were not written in a sentence
+_MAX_STEPS = 8  # that were not handed in, in a sentence
 _MAX_NAME = 60  # characters of a line's name in a sentence
 _FRACTIONS = {
     (1, 2): "½", (1, 3): "⅓", (2, 3): "⅔", (1, 4): "¼", (3, 4): "¾", (1, 5): "⅕", (2, 5): "⅖", (3, 5): "⅗",
@@ -186,6 +187,16 @@ def summary(report: Report) -> str:
         shapes = _count(report.num_misshapen, "line has", "lines have") + " a wrong shape"
         return f"Nothing could be marked: {shapes if report.num_misshapen else _NO_LINE}."
     return " ".join(text for text in (_errors(report), not_enough_working(report), _noticed(report)) if text)
+
+
+def beside_marks(report: Report) -> list[str]:
+    """Return what a reader of the marks must know: assumed conventions, and steps that were not handed in."""
+    sentences = [note.sentence for note in report.notes if note.kind == "convention"]
+    names = list(dict.fromkeys(report.not_written))
+    if names and report.counts:
+        shown = names if len(names) <= _MAX_STEPS else [*names[: _MAX_STEPS - 1], f"{len(names) - _MAX_STEPS + 1} more"]
+        sentences.append(f"Not handed in: {join_words(shown)}. The marks count only what was handed in.")
+    return sentences
 
 
 def not_enough_working(report: Report) -> str:

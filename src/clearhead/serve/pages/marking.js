@@ -18,19 +18,35 @@ export function makeMarking({ problem }) {
 
   async function mark() {
     const content = spreadsheet ?? working.value;
-    if (!content.trim()) return showError(find("#mark-error"), null);
+    if (!content.trim()) {
+      run.stop();
+      clearMarks();
+      return showError(find("#mark-error"), null);
+    }
     const body = { working: content, format: format(), result_format: "html", strict_rounding: find("#strict").checked };
     find("#marks").classList.add("old");
+    const isWithProblem = find("#with-problem").checked;
     try {
-      const answer = await run((signal) => post("/v1/check", { ...body, problem: find("#with-problem").checked ? problem() : null }, signal));
+      const answer = await run((signal) => post("/v1/check", { ...body, problem: isWithProblem ? problem() : null }, signal));
       if (!answer) return undefined;
       showError(find("#mark-error"), null);
+      find("#marks").hidden = false;
+      find("#no-marks").hidden = true;
       showInFrame(find("#marks"), { kind: "marks", label: text("exercises.marked"), content: { page: answer.result } });
       find("#live").textContent = text(answer.is_right ? "exercises.right" : "exercises.wrong");
     } catch (error) {
+      clearMarks();
+      if (error.status === 400 && !isWithProblem) error.message += `\n${text("exercises.tick")}`;
       showError(find("#mark-error"), error);
     }
     return undefined;
+  }
+  // Marks never stand beside a working that they do not belong to.
+  function clearMarks() {
+    find("#marks").replaceChildren();
+    find("#marks").hidden = true;
+    find("#no-marks").hidden = false;
+    find("#live").textContent = "";
   }
   const later = afterPause(PAUSE, mark);
   find("#marks").addEventListener("shown", () => find("#marks").classList.remove("old"));
@@ -45,13 +61,15 @@ export function makeMarking({ problem }) {
   working.addEventListener("input", () => {
     spreadsheet = null;
     find("#file-name").textContent = "";
+    find("#marks").classList.add("old");
     later();
   });
   for (const name of ["#format", "#with-problem", "#strict"]) find(name).addEventListener("change", later.now);
   find("#sample").addEventListener("change", (event) => {
     const sample = samples.find((one) => one.id === event.target.value);
-    find("#with-problem").checked = false;
-    setWorking(sample?.text ?? "", "yaml");
+    find("#with-problem").checked = !sample; // a sample contains its problem
+    setWorking(sample?.text ?? "", sample ? "yaml" : "txt");
+    if (!sample) working.focus();
   });
   find("#working-file").addEventListener("change", async (event) => {
     const [file] = event.target.files;
@@ -73,7 +91,8 @@ export function makeMarking({ problem }) {
     },
     // The first time that the task is opened it shows a working with errors, so that one sees what comes back.
     begin() {
-      if (working.value || spreadsheet !== null || !samples.length) return;
+      if (find("#with-problem").checked) later.now(); // the problem may have changed
+      if (find("#with-problem").checked || working.value || spreadsheet !== null || !samples.length) return;
       const sample = samples.find((one) => one.id === FIRST_SAMPLE) ?? samples[0];
       find("#sample").value = sample.id;
       setWorking(sample.text, "yaml");
