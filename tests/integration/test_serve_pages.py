@@ -127,6 +127,42 @@ def test_translate_why_leads_to_the_explanation_of_the_sentence(visitor: Visitor
     assert frame.locator("h1").inner_text() == "El perro negro corre."
 
 
+def test_translate_why_explains_the_translation_that_was_chosen(visitor: Visitor) -> None:
+    page = visitor.open("/")
+    translate(page, SENTENCE, "El perro negro corre.")
+    page.get_by_role("button", name="negro").click()
+    choice = page.locator("#alternatives button").first
+    chosen = choice.locator(".whole").inner_text()
+    choice.click()
+    expect(page.locator("#output")).to_have_text(chosen, timeout=SECONDS)
+    assert page.locator("#why").inner_text() == "Why?"
+    page.locator("#why").click()
+    assert frame_of(page, "#result").locator("h1").inner_text() == chosen
+
+
+def test_translate_a_text_in_the_target_language_is_translated_into_another_one(visitor: Visitor) -> None:
+    page = visitor.open("/#source=auto&target=es&text=El perro negro corre.")
+    expect(page.locator("#output")).to_have_text("The black dog runs.", timeout=SECONDS)
+    assert page.locator("#source-language option:checked").inner_text() == "Detected: Spanish"
+    assert page.locator("#notes").inner_text() == "The text is in Spanish, so it is translated into English."
+    translate(page, SENTENCE, "El perro negro corre.")
+    assert page.locator("#target-language").input_value() == "es"
+
+
+def test_translate_what_was_typed_is_there_after_a_reload_another_language_and_back(visitor: Visitor) -> None:
+    page = visitor.open("/#source=en&target=es&text=It is late.")
+    page.get_by_label("Text to translate").fill(SENTENCE)
+    page.reload()  # at once, before anything is translated
+    assert page.get_by_label("Text to translate").input_value() == SENTENCE
+    page.wait_for_selector("body[data-ready]")
+    page.get_by_role("link", name="Models").click()
+    page.wait_for_selector("body.models")
+    page.go_back()
+    assert page.get_by_label("Text to translate").input_value() == SENTENCE
+    page.evaluate("location.hash = '#source=en&target=es&text=It is late.'")
+    expect(page.locator("#output")).to_have_text("Es tarde.", timeout=SECONDS)
+
+
 def test_translate_only_the_keyboard_is_needed(visitor: Visitor) -> None:
     page = visitor.open("/")
     tab_to(page, "source")
@@ -179,8 +215,11 @@ def test_translate_an_error_of_the_server_is_shown_as_its_sentence(visitor: Visi
     page.unroute("**/v1/translate")
     page.route("**/v1/translate", lambda route: route.abort())
     page.get_by_label("Text to translate").fill(f"{SENTENCE} ")
-    expect(page.locator("#error")).to_have_text(ENGLISH["error.network"])
+    expect(page.locator("#error")).to_have_text(f"{ENGLISH['error.network']} {ENGLISH['error.again']}")
     page.unroute("**/v1/translate")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("#output")).to_have_text("El perro negro corre.", timeout=SECONDS)
+    assert page.locator("#error").inner_text() == ""
     page.route("**/v1/translate", lambda route: route.fulfill(status=401, json={"error": "an API key is required."}))
     page.get_by_label("Text to translate").fill("It is late.")
     expect(page.get_by_label("API key")).to_be_visible()

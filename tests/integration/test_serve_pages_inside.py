@@ -42,6 +42,7 @@ def test_why_a_word_is_selected_a_head_opened_and_switched_off_and_its_sums_are_
     assert panel.locator("dd").count() == 0
     panel.get_by_role("button", name="Load the sums behind its cells").click()
     expect(panel.get_by_role("button")).to_have_count(1, timeout=SECONDS)
+    expect(panel.get_by_role("status")).to_contain_text("Select a cell of the matrix below")
     frame.locator("#head td[data-at='1,2']").click()
     frame.locator("#head .working summary").first.click()
     assert frame.locator("#head .products tbody tr").count() == 64  # the width of a head
@@ -63,21 +64,34 @@ def test_why_a_translation_changes_when_heads_are_switched_off_one_after_another
     assert panel.locator("dd").first.inner_text() == "El perro negro corre."
     panel.get_by_role("button", name="Switch all heads on").click()
     assert frame.locator(".thumbnail.off").count() == 0
+    visitor.are_errors_expected = True
+    page.route("**/v1/what-if", lambda route: route.abort())
+    panel.get_by_role("button", name="Switch this head off").click()
+    expect(panel.get_by_role("alert")).to_contain_text("The server cannot be reached")
+    assert frame.locator(".thumbnail.off").count() == 0  # nothing is off
+    assert "Off:" not in panel.inner_text()
 
 
-def test_why_a_forced_word_starts_another_translation(visitor: Visitor) -> None:
+def test_why_a_forced_word_starts_another_translation_and_back_undoes_it(visitor: Visitor) -> None:
     page = visitor.open("/why")
     frame = explain(page)
     frame.get_by_role("button", name=re.compile("^word 1: El")).click()
     force = frame.get_by_role("button", name=re.compile("^Force the word ")).first
     word = (force.get_attribute("aria-label") or "").removeprefix("Force the word ")
-    force.click()
+    force.focus()
+    page.keyboard.press("Enter")
     frame = frame_of(page, "#result", 2)
-    assert page.get_by_label("Forced start").input_value() == word
+    assert page.get_by_label("Start the translation with").input_value() == word
     assert frame.locator("h1").inner_text().startswith(word)
     assert "was given, and the model continued it" in frame.locator("header .warning").first.inner_text()
+    frame.wait_for_function("document.activeElement.ariaLabel?.startsWith('word 1: ')")  # the focus is on the word
+    page.go_back()
+    assert frame_of(page, "#result", 3).locator("h1").inner_text() == "El perro negro corre."
+    assert page.get_by_label("Start the translation with").input_value() == ""
+    page.go_forward()
+    assert frame_of(page, "#result", 4).locator("h1").inner_text().startswith(word)
     page.get_by_label("Sentence", exact=True).press_sequentially("!")  # another sentence is translated freely again
-    assert page.get_by_label("Forced start").input_value() == ""
+    assert page.get_by_label("Start the translation with").input_value() == ""
 
 
 def test_why_two_sentences_are_compared(visitor: Visitor) -> None:

@@ -69,7 +69,7 @@ def _unknown_line(graph: Graph, name: str) -> str:
 
 
 def other_steps(view: SheetView, nodes: Collection[int]) -> tuple[str, ...]:
-    """Return the steps of a sheet that are not among these nodes: the symbols, with their sections if it has several."""
+    """Return the symbols of the steps that are not among these nodes, with their sections if there are several."""
     steps = [step for node, step in enumerate(view.steps) if node not in nodes]
     is_one = len({step.section for step in view.steps}) == 1
     return tuple(step.record.symbol if is_one else f"{step.record.symbol} ({step.section})" for step in steps)

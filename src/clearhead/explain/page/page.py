@@ -106,7 +106,7 @@ def _missing(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _notes(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a reader must know: a window, a given translation, and where float64 would choose otherwise."""
+    """Yield what a reader must know: a window, a given translation, and where another token is more probable."""
     if data.get("window"):
         yield data["window"]["note"]
     target = data.get("target") or {}
@@ -117,14 +117,31 @@ def _notes(data: Mapping[str, Any]) -> Iterator[str]:
     translation = data.get("translation") or {}
     beam = translation.get("settings", {}).get("beam", 1)
     for difference in translation.get("differences", ()):
-        best = f"“{difference['best_piece']}” ({difference['best_probability']:.4f})"
-        own = f"“{difference['piece']}” ({difference['probability']:.4f})"
+        best = f"“{_word(difference['best_piece'])}” ({difference['best_probability']:.4f})"
+        own = f"“{_word(difference['piece'])}” ({difference['probability']:.4f})"
         place = f"At token {difference['position'] + 1}"
-        if beam > 1:
+        if _is_given(data, difference["position"]):
+            yield f"{place} the model itself would choose {best} instead of {own}, which was given."
+        elif beam > 1:
             yield f"{place} {best} is more probable than {own}, but the beam of {beam} compares whole translations."
         else:
-            yield f"{place} the trace in float64 would choose {best} instead of {own}."
+            yield (
+                f"{place} {best} is slightly more probable than {own}, which was chosen: the numbers on this page are "
+                "calculated with more digits (float64) than the translation was."
+            )
     yield from data.get("notes", ())
+
+
+def _word(piece: str) -> str:
+    """Return a piece of a tokeniser as readers write it; a piece that is only a space stays as it is."""
+    return piece.replace("▁", " ").strip() or piece
+
+
+def _is_given(data: Mapping[str, Any], position: int) -> bool:
+    """Return whether a token belongs to the beginning of the translation that was given."""
+    pieces = [str(token.get("piece", "")) for token in data.get("tokens", ())[: position + 1]]
+    text = "".join(pieces).replace("▁", " ").strip()
+    return bool(text) and str((data.get("target") or {}).get("prefix") or "").strip().startswith(text)
 
 
 def _without_script(data: Mapping[str, Any]) -> Iterator[str]:

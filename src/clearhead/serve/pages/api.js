@@ -1,6 +1,6 @@
 // Calls of the server's API. An error has one sentence, which the server wrote; the key is kept for this tab only.
-import { find } from "./elements.js";
-import { text } from "./texts.js";
+import { find, make } from "./elements.js";
+import { language, text } from "./texts.js";
 
 const KEY = "clearhead-key";
 const MOST_TRIES = 3;
@@ -72,8 +72,10 @@ export function onKey(action) {
   });
 }
 
-// Show the sentence of an error in an element, or clear it.
-export function showError(element, error) {
+// Show the sentence of an error in an element, or clear it. What the server could not do can be tried again.
+export function showError(element, error, retry = null) {
   element.textContent = error ? error.message : "";
+  const isServer = error instanceof ApiError && (error.status === 0 || error.status >= 500);
+  if (retry && isServer) element.append(" ", make("button", { type: "button", class: "button again", lang: language, onclick: () => retry() }, text("error.again")));
   if (error && !(error instanceof ApiError)) throw error; // a fault of the page: it belongs into the console
 }

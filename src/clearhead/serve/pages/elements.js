@@ -71,10 +71,23 @@ export function makeTabStop(all, stop) {
 // The part of the address after #, which browsers do not send to the server: what a page shows.
 export const readState = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 const LONGEST_STATE = 4000;
-export function writeState(state) {
+let known = location.hash; // the last state that this page has written or has been told about
+// Write the state into the address. A new step can be undone with Back; otherwise the address replaces the one before it.
+export function writeState(state, { isNewStep = false } = {}) {
   const parts = new URLSearchParams(Object.entries(state).filter(([, value]) => value));
   const hash = String(parts);
-  history.replaceState(null, "", hash.length > LONGEST_STATE || !hash ? location.pathname : `#${hash}`);
+  const address = hash.length > LONGEST_STATE || !hash ? location.pathname : `#${hash}`;
+  if (isNewStep && location.hash.includes("=") && address !== location.hash) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
+  known = location.hash;
+}
+// Call a function with the state when the address changes without this page: by Back, or by hand.
+export function onAddress(action) {
+  addEventListener("hashchange", () => {
+    if (!location.hash.includes("=") || location.hash === known) return;
+    known = location.hash;
+    action(readState());
+  });
 }
 export const addressOf = (page, state) => `${page}#${new URLSearchParams(Object.entries(state).filter(([, value]) => value))}`;
 

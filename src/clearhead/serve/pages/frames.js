@@ -23,8 +23,10 @@ export function showInFrame(box, { kind, label, content, onMessage = () => {}, h
 }
 
 function takePlace(box, frame) {
+  const hadFocus = box.contains(document.activeElement);
   for (const other of [...box.children]) if (other !== frame) other.remove();
   frame.classList.remove("waiting");
+  if (hadFocus) frame.focus();
   box.dataset.shown = String(1 + Number(box.dataset.shown ?? 0));
   box.dispatchEvent(new CustomEvent("shown"));
 }

@@ -5,6 +5,8 @@
 
   // ---- heads ----
   const offHeads = new Map(); // names of the heads that are off, with their titles
+  let lastHeads = new Map(); // those of the last answer
+  let isOpened = false; // whether the sums of a head were loaded
   let change = null; // the answer to the last question: data, an error, or null while the server works
   const panel = make("div", { class: "live-head", role: "group" });
 
@@ -12,6 +14,7 @@
   headView = (state, onShift) => {
     const [heading, facts, ...rest] = plainHeadView(state, onShift);
     const { name } = state.stack.layers[state.layer][state.head];
+    heading.append(make("small", {}, ` (${liveText("from_zero")})`)); // its name in commands
     showPanel(name, headTitle(state.stack, state.layer, state.head));
     return [heading, facts, panel, ...rest];
   };
@@ -33,26 +36,41 @@
     } }, liveText("sums"));
     panel.setAttribute("aria-label", liveText("heads"));
     const hadFocus = panel.contains(document.activeElement);
-    panel.replaceChildren(make("div", { class: "tools" }, button, all ?? "", sums ?? ""), list, ...(offHeads.size ? changeView() : []));
+    const opened = isOpened && !sums ? make("p", { class: "hint", role: "status" }, liveText("sums_loaded")) : "";
+    panel.replaceChildren(make("div", { class: "tools" }, button, all ?? "", sums ?? ""), list, opened, ...(offHeads.size || change?.error ? changeView() : []));
     if (hadFocus) button.focus();
     panel.redraw = () => showPanel(name, title);
   }
 
   function askWithout(name, title) {
     change = null;
-    for (const thumbnail of document.querySelectorAll(".thumbnail")) thumbnail.classList.toggle("off", [...offHeads.values()].some((off) => thumbnail.getAttribute("aria-label").startsWith(`${off}:`)));
+    markThumbnails();
     showPanel(name, title);
     if (offHeads.size) LIVE.send({ kind: "what-if", without: [...offHeads.keys()] });
+    else lastHeads = new Map();
+  }
+  function markThumbnails() {
+    for (const thumbnail of document.querySelectorAll(".thumbnail")) thumbnail.classList.toggle("off", [...offHeads.values()].some((off) => thumbnail.getAttribute("aria-label").startsWith(`${off}:`)));
+  }
+  // Nothing is called off that the server has not switched off.
+  function setBack() {
+    offHeads.clear();
+    for (const [name, title] of lastHeads) offHeads.set(name, title);
+    markThumbnails();
   }
 
   addEventListener("live", ({ detail }) => {
     if (detail?.kind === "sums") {
       if (detail.sums) Object.assign((DATA.sums ??= {}), detail.sums);
+      isOpened = Boolean(detail.sums);
       document.querySelector("#atlas .thumbnail[aria-pressed='true']")?.click(); // draws the open head again, with its sums
       if (detail.error) panel.append(make("p", { role: "alert" }, detail.error));
     }
+    if (detail?.kind === "select") selectWord(detail.at);
     if (detail?.kind !== "what-if") return;
     change = detail;
+    if (detail.error) setBack();
+    else lastHeads = new Map(offHeads);
     panel.redraw?.();
   });
 
@@ -86,10 +104,17 @@
     token.alternatives.forEach((other, n) => {
       if (other.token === token.token || /^(<.*>|▁*)$/.test(other.piece)) return; // not a word by itself
       const prefix = prefixText([...TARGET.pieces.slice(0, at), other.piece]);
-      rows[n].append(make("button", { type: "button", class: "force", "aria-label": liveText("force_word", { word: pieceText(other.piece) }), onclick: () => LIVE.send({ kind: "force", prefix }) }, liveText("force")));
+      rows[n].append(make("button", { type: "button", class: "force", "aria-label": liveText("force_word", { word: pieceText(other.piece) }), onclick: () => LIVE.send({ kind: "force", prefix, at }) }, liveText("force")));
     });
     return card;
   };
+
+  // Select the word that was forced, and give it the focus.
+  function selectWord(at) {
+    const word = [...document.querySelectorAll(".word")].find((button) => button.getAttribute("aria-label").startsWith(`word ${at + 1}:`));
+    word?.click();
+    word?.focus();
+  }
 
   // The text of the first pieces of a translation.
   const prefixText = (pieces) => pieces.join(pieces.some((piece) => piece.startsWith("▁")) ? "" : " ").replaceAll("▁", " ").replaceAll("@@ ", "").trim();

@@ -1,8 +1,9 @@
 // Translate: the text is translated after a pause, sentence by sentence; words of both sides light up together.
 import "./site.js";
-import { get, onKey, post, showError } from "./api.js";
+import { ApiError, get, onKey, post, showError } from "./api.js";
 import { makeAlternatives } from "./alternatives.js";
-import { addressOf, afterPause, fillSelect, find, flash, latestOnly, readState, writeState } from "./elements.js";
+import { keepDraft, readDraft } from "./drafts.js";
+import { addressOf, afterPause, fillSelect, find, flash, latestOnly, make, onAddress, readState, writeState } from "./elements.js";
 import { makePanels } from "./panels.js";
 import { splitSentences } from "./sentences.js";
 import { languageName, text, writeNumber } from "./texts.js";
@@ -14,6 +15,7 @@ const boxes = { source: find("#source"), from: find("#source-language"), to: fin
 let languages = [];
 let models = [];
 let detected = null;
+let switched = ""; // a sentence about a target language that was changed here
 let sentences = []; // each with its `translation`, an object of the API
 const known = new Map(); // translations of sentences, by everything they depend on
 const MOST_KNOWN = 2000;
@@ -28,8 +30,8 @@ const nameOf = (code) => languageName(code, languages.find((one) => one.code ===
 function showLanguages({ from, to } = {}) {
   const auto = detected ? text("translate.detected", { language: nameOf(detected) }) : text("translate.detect");
   const sources = languages.filter((one) => one.targets.length);
-  fillSelect(boxes.from, [[AUTO, auto], ...sources.map((one) => [one.code, nameOf(one.code)])], from ?? (boxes.from.value || sources[0]?.code));
-  fillSelect(boxes.to, targetsOf(sourceCode()).map((code) => [code, nameOf(code)]), to ?? boxes.to.value);
+  fillSelect(boxes.from, [[AUTO, auto], ...sources.map((one) => [one.code, nameOf(one.code)])], from || boxes.from.value || sources[0]?.code);
+  fillSelect(boxes.to, targetsOf(sourceCode()).map((code) => [code, nameOf(code)]), to || boxes.to.value);
   find("#swap").disabled = !targetsOf(boxes.to.value).includes(sourceCode()) || !languages.some((one) => one.code === boxes.to.value && one.targets.length);
   boxes.source.lang = sourceCode() ?? "";
   find("#output").lang = boxes.to.value;
@@ -45,7 +47,7 @@ function showModels() {
 const chosenModel = () => (find("#model-choice").hidden ? null : boxes.model.value);
 
 // ---- translating ----
-const request = () => ({ source: boxes.from.value, target: boxes.to.value, model: chosenModel() });
+const request = () => ({ source: sourceCode() ?? AUTO, target: boxes.to.value, model: chosenModel() });
 const nameFor = (sentence) => JSON.stringify([sentence, request()]);
 
 async function translate() {
@@ -55,45 +57,57 @@ async function translate() {
   if (!whole.trim()) {
     run.stop();
     detected = null;
+    switched = "";
     sentences = [];
+    showError(find("#error"), null);
     showLanguages();
     return show();
   }
   find("#busy").hidden = false;
   find("#output").classList.add("old");
   try {
-    const parts = splitSentences(whole, sourceCode() ?? "en");
-    const isDone = await run((signal) => fetchAll(parts, signal));
-    if (isDone === undefined) return undefined; // a newer request has taken over
+    const parts = await run(async (signal) => {
+      await detectLanguage(whole, signal);
+      return fetchAll(splitSentences(whole, sourceCode() ?? "en"), signal);
+    });
+    if (parts === undefined) return undefined; // a newer request has taken over
     sentences = parts;
     showError(find("#error"), null);
     show();
   } catch (error) {
     sentences = [];
     show();
-    showError(find("#error"), error);
+    showError(find("#error"), error, later.now);
   }
   return undefined;
 }
 
+// The language of the whole text. A text that is in the target language already is translated into another one.
+async function detectLanguage(whole, signal) {
+  if (boxes.from.value !== AUTO) return;
+  const [{ language: found }] = await post("/detect", { q: whole }, signal);
+  if (!languages.find((one) => one.code === found)?.targets.length) throw new ApiError(400, text("translate.no_source", { language: nameOf(found) }));
+  const before = detected;
+  const isSame = found === boxes.to.value;
+  detected = found;
+  showLanguages(isSame && targetsOf(found).includes(before) ? { to: before } : {});
+  if (isSame) switched = text("translate.switched", { source: nameOf(found), target: nameOf(boxes.to.value) });
+  else if (before !== found) switched = "";
+}
+
 // Translate the sentences that are not known yet, some of them at a time; what is there is shown while the rest follows.
 async function fetchAll(parts, signal) {
-  const isAuto = boxes.from.value === AUTO; // a language is detected in the whole text, so that no part of it is left out
-  const open = parts.filter((part) => part.text && (isAuto || !known.has(nameFor(part.text))));
+  const open = parts.filter((part) => part.text && !known.has(nameFor(part.text)));
   const texts = [...new Set(open.map((part) => part.text))];
   if (known.size > MOST_KNOWN) known.clear();
-  if (!isAuto) detected = null;
   for (let start = 0; start < texts.length; start += MOST_AT_ONCE) {
     const some = texts.slice(start, start + MOST_AT_ONCE);
-    const body = { ...request(), text: some, alignment: true };
-    if (isAuto && start > 0) body.source = detected;
-    const answer = await post("/v1/translate", body, signal);
-    if (isAuto) detected = answer.source;
+    const answer = await post("/v1/translate", { ...request(), text: some, alignment: true }, signal);
     answer.translations.forEach((translation, n) => known.set(nameFor(some[n]), translation));
     if (start + MOST_AT_ONCE < texts.length) showPart(parts);
   }
   takeKnown(parts);
-  return true;
+  return parts;
 }
 function takeKnown(parts) {
   for (const part of parts) if (part.text) part.translation = known.get(nameFor(part.text));
@@ -112,6 +126,7 @@ const alternatives = makeAlternatives(find("#alternatives"), {
   request: () => ({ source: sourceCode(), target: boxes.to.value, model: chosenModel() }),
   onChoice: async (sentence, translation, word) => {
     sentence.translation = translation;
+    sentence.isChosen = true;
     show();
     panels.focusWord(sentence, word);
     find("#live").textContent = translation.translation;
@@ -126,27 +141,37 @@ function show() {
   showLanguages();
   panels.show(sentences, boxes.source.value);
   const notes = [...new Set(sentences.flatMap((part) => part.translation?.notes ?? []))];
-  find("#notes").replaceChildren(...notes.map((note) => Object.assign(document.createElement("p"), { textContent: note, lang: "en" })));
+  const paragraphs = notes.map((note) => make("p", { lang: "en" }, note));
+  find("#notes").replaceChildren(...(switched ? [make("p", {}, switched)] : []), ...paragraphs);
   find("#copy").disabled = !sentences.length;
   showWhy(sentences.find((part) => part.text));
-  writeState({ source: boxes.from.value, target: boxes.to.value, model: chosenModel(), text: boxes.source.value });
+  writeState(state());
+  keepDraft(state());
 }
+const state = () => ({ source: boxes.from.value, target: boxes.to.value, model: chosenModel(), text: boxes.source.value });
 
 function showWhy(sentence) {
   const link = find("#why");
   link.hidden = !sentence;
-  if (sentence) link.href = addressOf("/why", { source: sourceCode(), target: boxes.to.value, model: chosenModel(), text: sentence.text });
+  if (!sentence) return;
+  // a translation that was chosen is not what the model would write by itself
+  const prefix = sentence.isChosen ? sentence.translation.translation : null;
+  link.href = addressOf("/why", { source: sourceCode(), target: boxes.to.value, model: chosenModel(), text: sentence.text, prefix });
+  const isSeveral = sentences.filter((part) => part.text).length > 1;
+  find("span", link).textContent = isSeveral ? text("translate.why_of", { sentence: sentence.text }) : text("translate.why");
 }
 
 // ---- controls ----
 const later = afterPause(PAUSE, translate);
 boxes.source.addEventListener("input", () => {
   panels.clear(boxes.source.value);
+  keepDraft(state());
   later();
 });
 for (const box of [boxes.from, boxes.to, boxes.model])
   box.addEventListener("change", () => {
     if (boxes.from.value !== AUTO) detected = null;
+    switched = "";
     showLanguages();
     later.now();
   });
@@ -159,6 +184,7 @@ find("#swap").addEventListener("click", () => {
   const [from, to] = [sourceCode(), boxes.to.value];
   const translation = wholeTranslation();
   detected = null;
+  switched = "";
   showLanguages({ from: to });
   showLanguages({ from: to, to: from });
   if (translation) boxes.source.value = translation;
@@ -181,10 +207,10 @@ async function copyText(content) {
   return undefined;
 }
 
-acceptFiles({ input: find("#file"), area: find("#drop"), list: find("#uploads"), request: () => ({ ...request(), model: chosenModel() }) });
+acceptFiles({ input: find("#file"), area: find("#drop"), list: find("#uploads"), request: () => ({ ...request(), source: boxes.from.value }) });
 
 // ---- start ----
-const start = readState();
+const start = readDraft() ?? readState();
 async function begin() {
   try {
     [languages, { models }] = await Promise.all([get("/v1/languages"), get("/v1/models")]);
@@ -193,11 +219,19 @@ async function begin() {
     showLanguages({ from: start.source, to: start.target });
     if (boxes.source.value) later.now();
   } catch (error) {
-    showError(find("#error"), error);
+    showError(find("#error"), error, begin);
   }
   document.body.dataset.ready = "yes";
 }
 if (start.text) boxes.source.value = start.text;
 panels.clear(boxes.source.value);
+onAddress(({ source, target, text: whole }) => {
+  boxes.source.value = whole ?? boxes.source.value;
+  detected = null;
+  showLanguages({ from: source, to: target });
+  showLanguages({ from: source, to: target });
+  panels.clear(boxes.source.value);
+  later.now();
+});
 onKey(begin);
 begin();

@@ -2,7 +2,8 @@
 // page may call the server: to switch heads off, and to force a word.
 import "./site.js";
 import { get, onKey, post, postForPage, showError } from "./api.js";
-import { fillSelect, find, findAll, latestOnly, make, readState, writeState } from "./elements.js";
+import { keepDraft, readDraft } from "./drafts.js";
+import { fillSelect, find, findAll, latestOnly, make, onAddress, readState, writeState } from "./elements.js";
 import { showInFrame } from "./frames.js";
 import { languageName, text, textsOf } from "./texts.js";
 
@@ -11,14 +12,19 @@ const result = find("#result");
 const run = latestOnly();
 let isComparison = false;
 let directions = [];
+let forcedAt = null; // the token that was forced in the frame, whose next page selects it again
 
 // ---- what is asked ----
 function listDirections(models, start) {
   directions = models.filter((model) => model.can_explain).flatMap((model) => model.directions.map(({ source, target }) => ({ model: model.name, source, target })));
   const isSeveral = new Set(directions.map((one) => one.model)).size > 1;
   const name = (one) => `${languageName(one.source)} → ${languageName(one.target)}${isSeveral ? ` · ${one.model}` : ""}`;
-  const at = directions.findIndex((one) => (!start.source || one.source === start.source) && (!start.target || one.target === start.target) && (!start.model || one.model === start.model));
-  fillSelect(boxes.direction, directions.map((one, n) => [String(n), name(one)]), String(Math.max(0, at)));
+  fillSelect(boxes.direction, directions.map((one, n) => [String(n), name(one)]), directionAt(start));
+}
+// The first direction with the languages and the model of a state.
+function directionAt(values) {
+  const at = directions.findIndex((one) => (!values.source || one.source === values.source) && (!values.target || one.target === values.target) && (!values.model || one.model === values.model));
+  return String(Math.max(0, at));
 }
 const direction = () => directions[Number(boxes.direction.value)] ?? {};
 
@@ -31,11 +37,20 @@ function setMode(isTwo) {
   find("#ask [type=submit] span").textContent = text(isTwo ? "why.compare" : "why.explain");
 }
 
+const state = () => ({ ...direction(), text: boxes.text.value, second: isComparison && boxes.second.value, word: isComparison && boxes.word.value, prefix: !isComparison && boxes.prefix.value });
+
+// Fill the fields with a state of the address, or with a draft.
+function fill(values) {
+  for (const name of ["text", "second", "word", "prefix"]) boxes[name].value = values[name] || "";
+  setMode(Boolean(values.second));
+}
+
 // ---- asking ----
 async function ask() {
   const body = direction();
   if (body.model === undefined) return showError(find("#error"), new Error(text("why.no_model")));
-  writeState({ ...body, text: boxes.text.value, second: isComparison && boxes.second.value, word: isComparison && boxes.word.value, prefix: !isComparison && boxes.prefix.value });
+  writeState(state(), { isNewStep: true });
+  keepDraft(state());
   showProgress(true);
   try {
     const isDone = await run((signal) => (isComparison ? compare(body, signal) : explain(body, signal)));
@@ -43,7 +58,7 @@ async function ask() {
     showError(find("#error"), null);
   } catch (error) {
     showProgress(false);
-    showError(find("#error"), error);
+    showError(find("#error"), error, ask);
   }
   return undefined;
 }
@@ -52,10 +67,13 @@ async function explain(body, signal) {
   const sentence = boxes.text.value;
   const question = { ...body, text: sentence, prefix: boxes.prefix.value || null };
   const page = await postForPage("/v1/explain/page", question, signal);
-  showInFrame(result, {
+  const send = showInFrame(result, {
     kind: "explanation", label: text("why.explanation", { sentence }), content: { page, texts: textsOf("live.") },
     onMessage: (message, send) => onMessage(message, send, question),
   });
+  const at = forcedAt;
+  if (at !== null) result.addEventListener("shown", () => send({ kind: "select", at }), { once: true });
+  forcedAt = null;
   return true;
 }
 
@@ -72,6 +90,7 @@ const opening = latestOnly();
 function onMessage(message, send, body) {
   if (message.kind === "force") {
     boxes.prefix.value = String(message.prefix);
+    forcedAt = Number(message.at);
     ask();
   }
   const { model, source, target, text: sentence } = body;
@@ -104,6 +123,7 @@ result.addEventListener("shown", () => {
 });
 
 // ---- controls ----
+find("#ask").addEventListener("input", () => keepDraft(state()));
 find("#ask").addEventListener("submit", (event) => {
   event.preventDefault();
   ask();
@@ -117,28 +137,29 @@ find("#mode-explain").addEventListener("click", () => setMode(false));
 find("#mode-compare").addEventListener("click", () => setMode(true));
 for (const button of findAll("#examples button"))
   button.addEventListener("click", () => {
-    boxes.text.value = button.textContent;
-    boxes.prefix.value = "";
-    boxes.word.value = "";
-    boxes.second.value = button.dataset.second ?? "";
-    setMode(Boolean(button.dataset.second));
+    fill({ text: button.dataset.first ?? button.textContent, second: button.dataset.second });
     ask();
   });
 
 // ---- start ----
-const start = readState();
+const start = readDraft() ?? readState();
 async function begin() {
   try {
     listDirections((await get("/v1/models")).models, start);
     find("#examples").closest(".empty").classList.toggle("foreign", direction().source !== "en");
     showError(find("#error"), null);
-    if (boxes.text.value) ask();
+    if (boxes.text.value && readState().text) ask();
   } catch (error) {
-    showError(find("#error"), error);
+    showError(find("#error"), error, begin);
   }
   document.body.dataset.ready = "yes";
 }
-for (const name of ["text", "second", "word", "prefix"]) if (start[name]) boxes[name].value = start[name];
-setMode(Boolean(start.second));
+if (Object.keys(start).length) fill(start);
+else setMode(false);
+onAddress((values) => {
+  fill(values);
+  boxes.direction.value = directionAt(values);
+  if (values.text) ask();
+});
 onKey(begin);
 begin();

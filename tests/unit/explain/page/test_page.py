@@ -103,15 +103,16 @@ def test_the_header_warns_of_a_window_a_given_translation_and_another_choice_in_
     assert warnings == [
         "The first 97 of 130 source tokens are shown.",
         "This translation was given; the model did not choose it.",
-        "At token 3 “▁Rüde” (0.4100) is more probable than “▁Hund” (0.4000), but the beam of 3 compares whole "
+        "At token 3 “Rüde” (0.4100) is more probable than “Hund” (0.4000), but the beam of 3 compares whole "
         "translations.",
         "Weights are rounded.",
     ]
     data["translation"]["settings"]["beam"] = 1
-    assert (
-        "At token 3 the trace in float64 would choose “▁Rüde” (0.4100) instead of “▁Hund” (0.4000)."
-        in explanation_page(data)
-    )
+    sentence = "At token 3 “Rüde” (0.4100) is slightly more probable than “Hund” (0.4000), which was chosen"
+    assert sentence in explanation_page(data)
+    data["target"]["prefix"] = "".join(token["piece"] for token in data["tokens"][:3]).replace("▁", " ").strip()
+    sentence = "At token 3 the model itself would choose “Rüde” (0.4100) instead of “Hund” (0.4000), which was given."
+    assert sentence in explanation_page(data)
 
 
 def test_without_javascript_there_is_a_table_of_the_words() -> None:
