@@ -167,8 +167,40 @@ def test_exercises_a_matrix_is_typed_and_solved(visitor: Visitor) -> None:
     cell(page, "X", 1, 1).fill("seven")
     visitor.are_errors_expected = True
     expect(page.locator("#solve-error")).to_contain_text("'seven'")
-    cell(page, "X", 1, 1).fill("1/2")
+    assert page.locator("[aria-invalid]").get_attribute("aria-label") == "X, row 1, column 1"
+    page.locator("#form .entry").last.scroll_into_view_if_needed()
+    expect(page.locator("#solve-error")).to_be_in_viewport()  # the sheet is grey, and one still sees why
+    cell(page, "X", 1, 1).fill("")
+    expect(page.locator("#solve-error")).to_have_text("X: row 1, column 1: the number is missing.")
+    cell(page, "X", 1, 1).fill("1,5")
     expect(page.locator("#solve-error")).to_have_text("")
+    assert page.locator("[aria-invalid]").count() == 0
+    page.reload()  # what was typed is still there
+    assert frame_of(page, "#sheet").locator(".matrix.given tbody td").first.inner_text() == "1.5"
+    page.evaluate("location.hash = '#kind=softmax'")
+    expect(page.get_by_label("Kind")).to_have_value("softmax")
+
+
+def test_exercises_errors_of_all_kinds_mark_the_cell_that_they_name(visitor: Visitor) -> None:
+    page = visitor.open("/exercises#kind=transformer")
+    named = {
+        "encoder, item 1, self_attention, W_Q: row 1, column 2: 'x'": "encoder 1.self_attention.W_Q, row 1, column 2",
+        "target_embedding: the vector of 'Tengo': row 1, column 1: 'x'": "target_embedding, row 2, column 1",
+        "W_out: row 2, column 1: 'x'": "W_out, row 2, column 1",
+        "the sheet is too large": None,
+    }
+    marked = page.evaluate(
+        """async (messages) => {
+          const { markFaults } = await import("/static/faults.js");
+          const form = document.querySelector("#form");
+          return messages.map((message) => {
+            markFaults(form, `${message} is not a number.`, "solve-error");
+            return form.querySelector("[aria-invalid]")?.getAttribute("aria-label") ?? null;
+          });
+        }""",
+        list(named),
+    )
+    assert marked == list(named.values())
 
 
 def test_exercises_cells_of_a_spreadsheet_are_pasted_and_the_grid_takes_their_size(visitor: Visitor) -> None:
@@ -176,13 +208,17 @@ def test_exercises_cells_of_a_spreadsheet_are_pasted_and_the_grid_takes_their_si
     page.evaluate("navigator.clipboard.writeText('1\\t2\\t3\\t4\\r\\n0,5\\t6\\t7\\t8\\r\\n')")
     page.get_by_label("Kind").select_option("dense-layer")
     width = page.locator("[aria-label=X] tr:first-child input").count()
+    grid = page.locator("table[aria-label=W]")
+    num_cells = grid.locator("input").count()
     cell(page, "W", 1, 1).focus()
     page.keyboard.press("ControlOrMeta+v")
-    grid = page.locator("table[aria-label=W]")
     rows = grid.evaluate("(grid) => [...grid.rows].map((row) => [...row.cells].map((cell) => cell.firstChild.value))")
     assert rows == [["1", "2", "3", "4"], ["0.5", "6", "7", "8"]]
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "W, row 1, column 1"
     assert width > 0
+    page.keyboard.press("ControlOrMeta+z")
+    assert grid.locator("input").count() == num_cells != 8
+    page.keyboard.press("ControlOrMeta+v")
     page.get_by_role("button", name="Remove the last column of W").click()
     page.get_by_role("button", name="Add a row to W").click()
     assert grid.locator("input").count() == 9
@@ -234,7 +270,12 @@ def test_exercises_the_problem_is_edited_as_yaml(visitor: Visitor) -> None:
     assert text.input_value().startswith("kind: softmax\n")
     text.fill("kind: softmax\ntitle: My own\nscores: [1, 2, 3]\n")
     expect(page.frame_locator("#sheet iframe:not(.waiting)").locator("h1")).to_have_text("My own")
-    assert page.get_by_role("button", name="Form").is_disabled()
+    page.get_by_role("button", name="Form").click()
+    assert cell(page, "scores", 1, 3).input_value() == "3"
+    visitor.are_errors_expected = True
+    page.get_by_role("button", name="YAML").click()
+    text.fill("kind: softmax\nscores: [1, 2")
+    assert page.get_by_role("button", name="Form").is_disabled()  # a text that is not YAML has no form
     page.get_by_label("Kind").select_option("positions")
     page.get_by_role("button", name="Form").click()
     assert page.locator("#form").is_visible()
@@ -271,6 +312,9 @@ def test_exercises_an_own_working_is_plain_text_of_the_problem_under_solve_and_n
     notes = frame.locator("header .beside").all_inner_texts()
     assert notes[0].startswith("The exercise does not state the convention. Your lines use no scaling")
     assert notes[1].startswith("Not handed in: V")
+    page.reload()  # the working and its marks are still there
+    assert frame_of(page, "#marks").locator("header .beside").count() == 2
+    expect(box).to_have_value(re.compile("^Q = "))
     page.get_by_label("The working is of the problem under").uncheck()
     expect(page.locator("#mark-error")).to_contain_text("tick the box below it")
     expect(page.locator("#marks")).to_be_hidden()

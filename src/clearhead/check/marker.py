@@ -47,7 +47,7 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
     if not working.problem:
         raise ProblemError(
             f"it does not name the problem, so nothing can be marked. {_as_sentences(working.notes)}"
-            "Name one: a file or a gallery id.",
+            "Name one: a file, or an exercise of the gallery.",
             options=("problem",),
         )
     if len(working.lines) > MAX_WRITTEN_LINES:

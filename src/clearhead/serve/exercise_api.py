@@ -42,6 +42,7 @@ class SolveRequest(Settings):
     decimals: int | None = Field(None, ge=0, le=15, description="number of decimals")
     significant: int | None = Field(None, ge=1, le=15, description="number of significant figures, not decimals")
     ties: Literal["half-up", "half-even"] | None = Field(None, description="how ties such as 0.125 are rounded")
+    with_problem: bool = Field(False, description="whether the answer has the keys of the exercise, as `problem`")
 
 
 class CheckRequest(Settings):

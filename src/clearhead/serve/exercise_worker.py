@@ -68,12 +68,14 @@ def _exercises(request: Mapping[str, Any]) -> bytes:
 
 
 def _solve(request: Mapping[str, Any]) -> bytes:
-    problem = parse_problem(problem_data(request["problem"]))
+    data = problem_data(request["problem"])
+    problem = parse_problem(data)
     sheet = solve(problem, with_changes(problem.rounding, **{name: request[name] for name in _ROUNDING}))
     form = request["format"]
     if request["blank"] and form == "json":
         raise ProblemError("cells cannot be left blank in JSON, which contains every value. Choose another format.")
-    return _wrapped(form, sheet.to_json() if form == "json" else _sheet_text(sheet, request))
+    result = sheet.to_json() if form == "json" else _sheet_text(sheet, request)
+    return _wrapped(form, result, **({"problem": data} if request["with_problem"] else {}))
 
 
 def _sheet_text(sheet: Worksheet, request: Mapping[str, Any]) -> str:
@@ -137,7 +139,7 @@ def _content(request: Mapping[str, Any]) -> bytes:
     return content
 
 
-def _wrapped(form: str, result: bytes | str, *, is_right: bool | None = None) -> bytes:
+def _wrapped(form: str, result: bytes | str, **others: object) -> bytes:
     """Return the answer as JSON; a result that is JSON already keeps every digit."""
     raw = orjson.Fragment(result) if isinstance(result, bytes) else result
-    return orjson.dumps({"format": form, "result": raw, **({} if is_right is None else {"is_right": is_right})})
+    return orjson.dumps({"format": form, "result": raw, **others}, option=orjson.OPT_NON_STR_KEYS)

@@ -30,7 +30,7 @@ def read_number(cell: object) -> float:
     else:
         match = _NUMBER.fullmatch(str(cell).replace("\N{MINUS SIGN}", "-"))
         if match is None:
-            raise ValueError(f"{_short(cell)} is not a number")
+            raise ValueError(f"{_short(cell)} is not a number" if str(cell).strip() else "the number is missing")
         under = float(match[2]) if match[2] else 1.0
         if under == 0.0:
             raise ValueError(f"{_short(cell)} divides by zero")

@@ -76,6 +76,8 @@ def test_a_problem_can_be_data_or_json_text(client: TestClient) -> None:
         for problem in (SOFTMAX, {"kind": "softmax", "scores": [1, 2]}, '{"kind": "softmax", "scores": [1, 2]}')
     )
     assert as_text == as_data == as_json
+    answer = client.post("/v1/solve", json={"problem": SOFTMAX, "with_problem": True}).json()
+    assert answer == {**as_text, "problem": {"kind": "softmax", "scores": [1, 2]}}
 
 
 def test_a_marked_working_is_the_report_of_the_command_line(client: TestClient, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 // Exercises: a problem is solved while it is typed, and a working is marked, with errors carried forward.
 import "./site.js";
 import { get, onKey, post, showError } from "./api.js";
-import { afterPause, arrowKeys, fillSelect, find, findAll, latestOnly, readState, writeState } from "./elements.js";
+import { keepDraft, readDraft } from "./drafts.js";
+import { afterPause, arrowKeys, fillSelect, find, findAll, latestOnly, onAddress, readState, writeState } from "./elements.js";
+import { markFaults } from "./faults.js";
 import { showInFrame } from "./frames.js";
 import { makeMarking } from "./marking.js";
 import { makeForm } from "./problem_form.js";
@@ -13,6 +15,7 @@ let catalogue = { kinds: [], gallery: [], workings: [] };
 let readForm = () => ({});
 let isText = false;
 let isTextChanged = false;
+let parsed = null; // the keys of the problem in the text, from the server, if it could be solved
 const run = latestOnly();
 const textBox = find("#problem");
 
@@ -22,44 +25,73 @@ const fieldsOf = (problem) => kindOf(problem.kind ?? ("parts" in problem ? "part
 const OWN = "own";
 
 function showKind(name) {
-  const kind = kindOf(name);
+  listExamples(name);
+  load({ text: kindOf(name).example, data: kindOf(name).data });
+}
+
+function listExamples(name) {
   find("#kind").value = name;
-  find("#kind-title").textContent = kind.title;
+  find("#kind-title").textContent = kindOf(name).title;
   const samples = catalogue.gallery.filter((one) => one.kind === name);
   fillSelect(find("#example"), [[OWN, text("exercises.first_example")], ...samples.map((one) => [one.id, one.title || one.id])], OWN);
-  load({ text: kind.example, data: kind.data });
 }
 
 function load({ text: content, data }) {
-  readForm = makeForm(find("#form"), { problem: structuredClone(data), fieldsOf, onChange: later });
+  showForm(data);
   textBox.value = content;
   isTextChanged = false;
   showEntry();
   later.now();
 }
+function showForm(data) {
+  readForm = makeForm(find("#form"), { problem: structuredClone(data), fieldsOf, onChange: () => {
+    keep();
+    later();
+  } });
+}
 
 function showEntry() {
   find("#as-form").setAttribute("aria-pressed", String(!isText));
   find("#as-text").setAttribute("aria-pressed", String(isText));
-  find("#as-form").disabled = isText && isTextChanged;
+  find("#as-form").disabled = isText && isTextChanged && !parsed;
   find("#form").hidden = isText;
   find("#text-entry").hidden = !isText;
-  find("#entry-hint").textContent = text(!isText ? "exercises.paste" : isTextChanged ? "exercises.text_changed" : "exercises.text_hint");
+  find("#entry-hint").textContent = text(!isText ? "exercises.paste" : isTextChanged && !parsed ? "exercises.text_changed" : "exercises.text_hint");
+}
+
+// ---- what was typed stays when the page is left ----
+const draft = () => ({ kind: find("#kind").value, example: find("#example").value, detail: find("#detail").value, isText, isTextChanged, text: textBox.value, data: readForm(), task: find("[role=tab][aria-selected=true]").id, marking: marking.draft() });
+const keep = () => keepDraft(draft());
+function restore(kept) {
+  listExamples(kept.kind);
+  fillSelect(find("#example"), [...find("#example").options].map((option) => [option.value, option.textContent]), kept.example);
+  find("#detail").value = kept.detail;
+  isText = kept.isText;
+  load({ text: kept.text, data: kept.data });
+  isTextChanged = kept.isTextChanged;
+  showEntry();
+  marking.restore(kept.marking);
+  showTask(find(`#${kept.task}`));
 }
 
 const problem = () => (isText ? textBox.value : readForm());
 
 async function solve() {
   writeState({ kind: find("#kind").value });
+  keep();
   const box = find("#sheet");
   box.classList.add("old");
   try {
-    const answer = await run((signal) => post("/v1/solve", { problem: problem(), format: "html", detail: find("#detail").value }, signal));
+    const answer = await run((signal) => post("/v1/solve", { problem: problem(), format: "html", detail: find("#detail").value, with_problem: isText }, signal));
     if (!answer) return;
     showError(find("#solve-error"), null);
+    markFaults(find("#form"), "", "solve-error");
+    parsed = answer.problem ?? null;
+    showEntry();
     showInFrame(box, { kind: "worksheet", label: text("exercises.sheet"), content: { page: answer.result } });
   } catch (error) {
-    showError(find("#solve-error"), error);
+    markFaults(find("#form"), isText ? "" : error.message, "solve-error");
+    showError(find("#solve-error"), error, solve);
   }
 }
 const later = afterPause(PAUSE, solve);
@@ -72,7 +104,12 @@ find("#example").addEventListener("change", (event) => {
 });
 find("#detail").addEventListener("change", later.now);
 find("#as-form").addEventListener("click", () => {
-  isText = false;
+  if (isTextChanged) {
+    const kind = parsed.kind ?? "parts";
+    if (kind !== find("#kind").value) listExamples(kind);
+    showForm(parsed);
+  }
+  isText = isTextChanged = false;
   showEntry();
   later.now();
 });
@@ -84,12 +121,14 @@ find("#as-text").addEventListener("click", () => {
 });
 textBox.addEventListener("input", () => {
   isTextChanged = true;
+  parsed = null; // until the text is solved
   showEntry();
+  keep();
   later();
 });
 
 // ---- the two tasks ----
-const marking = makeMarking({ problem });
+const marking = makeMarking({ problem, onChange: keep });
 const tabs = findAll("[role=tab]");
 arrowKeys(find("[role=tablist]"), "[role=tab]");
 for (const tab of tabs) {
@@ -97,13 +136,16 @@ for (const tab of tabs) {
   tab.addEventListener("focus", () => showTask(tab));
 }
 function showTask(chosen) {
+  if (chosen.getAttribute("aria-selected") === "true") return;
   for (const tab of tabs) {
     tab.setAttribute("aria-selected", String(tab === chosen));
     tab.tabIndex = tab === chosen ? 0 : -1;
     find(`#${tab.getAttribute("aria-controls")}`).hidden = tab !== chosen;
   }
   if (chosen.id === "tab-mark") marking.begin();
+  keep();
 }
+onAddress(({ kind }) => kindOf(kind) && showKind(kind));
 
 // ---- start ----
 async function begin() {
@@ -111,9 +153,11 @@ async function begin() {
     catalogue = await get("/v1/exercises");
     fillSelect(find("#kind"), catalogue.kinds.map((kind) => [kind.name, kind.name]));
     marking.listSamples(catalogue.workings);
-    showKind(kindOf(readState().kind) ? readState().kind : (catalogue.kinds.find((kind) => kind.name === "self-attention") ?? catalogue.kinds[0]).name);
+    const kept = readDraft();
+    if (kindOf(kept?.kind)) restore(kept);
+    else showKind(kindOf(readState().kind) ? readState().kind : (catalogue.kinds.find((kind) => kind.name === "self-attention") ?? catalogue.kinds[0]).name);
   } catch (error) {
-    showError(find("#solve-error"), error);
+    showError(find("#solve-error"), error, begin);
   }
   document.body.dataset.ready = "yes";
 }

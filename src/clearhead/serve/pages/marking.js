@@ -9,14 +9,17 @@ const FORMATS = { yaml: "yaml", yml: "yaml", json: "json", md: "md", markdown: "
 const NONE = "";
 const FIRST_SAMPLE = "numerical-self-attention"; // it has an error that is carried forward
 
-export function makeMarking({ problem }) {
+export function makeMarking({ problem, onChange }) {
   const run = latestOnly();
   const working = find("#working");
   let samples = [];
+  let hasBegun = false;
   let spreadsheet = null; // a file whose bytes are not text, in base64
+  const asked = () => ({ sample: find("#sample").value, format: find("#format").value, isWithProblem: find("#with-problem").checked, isStrict: find("#strict").checked });
   const format = () => (spreadsheet === null ? find("#format").value : "xlsx");
 
   async function mark() {
+    onChange();
     const content = spreadsheet ?? working.value;
     if (!content.trim()) {
       run.stop();
@@ -37,7 +40,7 @@ export function makeMarking({ problem }) {
     } catch (error) {
       clearMarks();
       if (error.status === 400 && !isWithProblem) error.message += `\n${text("exercises.tick")}`;
-      showError(find("#mark-error"), error);
+      showError(find("#mark-error"), error, mark);
     }
     return undefined;
   }
@@ -62,6 +65,7 @@ export function makeMarking({ problem }) {
     spreadsheet = null;
     find("#file-name").textContent = "";
     find("#marks").classList.add("old");
+    onChange();
     later();
   });
   for (const name of ["#format", "#with-problem", "#strict"]) find(name).addEventListener("change", later.now);
@@ -85,17 +89,28 @@ export function makeMarking({ problem }) {
   });
 
   return {
+    // What was typed; a spreadsheet is not text, and is not kept.
+    draft: () => ({ ...asked(), working: working.value }),
+    restore({ sample, format: kind, isWithProblem, isStrict, working: content }) {
+      find("#sample").value = sample;
+      find("#with-problem").checked = isWithProblem;
+      find("#strict").checked = isStrict;
+      working.value = content;
+      find("#format").value = kind;
+      hasBegun = true;
+    },
     listSamples(workings) {
       samples = workings;
       fillSelect(find("#sample"), [[NONE, text("exercises.own_working")], ...samples.map((one) => [one.id, one.title || one.id])], NONE);
     },
     // The first time that the task is opened it shows a working with errors, so that one sees what comes back.
     begin() {
-      if (find("#with-problem").checked) later.now(); // the problem may have changed
-      if (find("#with-problem").checked || working.value || spreadsheet !== null || !samples.length) return;
+      if (hasBegun || working.value || spreadsheet !== null || !samples.length) return later.now(); // the problem may have changed
+      hasBegun = true;
       const sample = samples.find((one) => one.id === FIRST_SAMPLE) ?? samples[0];
       find("#sample").value = sample.id;
       setWorking(sample.text, "yaml");
+      return undefined;
     },
   };
 }

@@ -4,7 +4,7 @@ import { text } from "./texts.js";
 
 // A cell as a value: a number, or what was typed (the server reads 1/3 and sqrt(2), and says what it cannot read).
 export function cellValue(typed) {
-  const content = typed.trim().replace("−", "-");
+  const content = typed.trim().replace("−", "-").replace(/^([-+]?\d+),(\d+)$/, "$1.$2"); // a decimal comma
   return content !== "" && Number.isFinite(Number(content)) ? Number(content) : content;
 }
 
@@ -21,8 +21,10 @@ export function cellsOf(content) {
 // of "vectors" the first cell of a row is its name. Returns the element and a function that reads the cells.
 export function makeGrid({ label, kind, rows, onChange }) {
   let cells = rows.map((row) => row.map(String));
+  let before = null; // the cells before the last paste, which can be undone until something else is changed
   const body = make("tbody");
   const size = make("span", { class: "hint" });
+  const undo = make("button", { type: "button", class: "button small", hidden: true, onclick: () => undoPaste() }, text("matrix.undo"));
   const isNamed = kind === "vectors";
   const width = () => Math.max(1, ...cells.map((row) => row.length));
 
@@ -35,6 +37,7 @@ export function makeGrid({ label, kind, rows, onChange }) {
       input.value = cell;
       return make("td", {}, input);
     }))));
+    undo.hidden = !before;
     size.textContent = `${cells.length} × ${columns - (isNamed ? 1 : 0)}`;
     if (focus) inputAt(...focus)?.focus();
   }
@@ -42,6 +45,7 @@ export function makeGrid({ label, kind, rows, onChange }) {
   const placeOf = (input) => input.dataset.at.split(",").map(Number);
 
   function change(action, focus = null) {
+    before = null;
     action();
     draw(focus);
     onChange();
@@ -50,6 +54,8 @@ export function makeGrid({ label, kind, rows, onChange }) {
   body.addEventListener("input", (event) => {
     const [i, j] = placeOf(event.target);
     cells[i][j] = event.target.value;
+    before = null;
+    undo.hidden = true;
     onChange();
   });
   body.addEventListener("paste", (event) => {
@@ -59,6 +65,7 @@ export function makeGrid({ label, kind, rows, onChange }) {
     event.preventDefault();
     const [top, left] = placeOf(event.target);
     change(() => {
+      before = cells.map((row) => [...row]);
       rectangle.slice(0, kind === "vector" ? 1 : undefined).forEach((row, i) => {
         cells[top + i] ??= [];
         row.forEach((cell, j) => (cells[top + i][left + j] = cell));
@@ -69,18 +76,27 @@ export function makeGrid({ label, kind, rows, onChange }) {
   // Up, down and Enter move between rows; left and right leave a cell at its ends.
   body.addEventListener("keydown", (event) => {
     const [i, j] = placeOf(event.target);
+    if (before && (event.ctrlKey || event.metaKey) && event.key === "z") {
+      event.preventDefault();
+      return undoPaste();
+    }
     const { selectionStart: start, selectionEnd: end, value } = event.target;
     const target = {
       ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], Enter: [i + 1, j],
       ArrowLeft: start === 0 && end === 0 ? [i, j - 1] : null, ArrowRight: start === value.length ? [i, j + 1] : null,
     }[event.key];
     const next = target && inputAt(...target);
-    if (!next) return;
+    if (!next) return undefined;
     event.preventDefault();
     next.focus();
     next.select();
+    return undefined;
   });
 
+  function undoPaste() {
+    const earlier = before;
+    change(() => (cells = earlier), [0, 0]);
+  }
   const button = (key, sign, action) => make("button", { type: "button", class: "button small", "aria-label": text(key, { label }), title: text(key, { label }), onclick: () => change(action) }, sign);
   const rowTools = kind === "vector" ? [] : [
     button("matrix.add_row", text("matrix.row_more"), () => cells.push([])),
@@ -88,7 +104,7 @@ export function makeGrid({ label, kind, rows, onChange }) {
   ];
   const tools = make("div", { class: "matrix-tools" }, size, rowTools,
     button("matrix.add_column", text("matrix.column_more"), () => cells[0].push("")),
-    button("matrix.remove_column", text("matrix.column_less"), () => width() > (isNamed ? 2 : 1) && cells.forEach((row) => row.pop())));
+    button("matrix.remove_column", text("matrix.column_less"), () => width() > (isNamed ? 2 : 1) && cells.forEach((row) => row.pop())), undo);
   draw();
   return {
     element: make("div", { class: "grid" }, make("div", { class: "grid-box" }, make("table", { class: "matrix", role: "group", "aria-label": label }, body)), tools),
