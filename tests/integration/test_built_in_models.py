@@ -75,4 +75,4 @@ def test_capital_letters_are_translated_from_lower_case() -> None:
     first, second = map(json.loads, done.stdout.splitlines())
     assert (first["source"], first["translation"]) == ("CONGRATULATIONS!", "¡Felicidades!")
     assert second["translation"] == "Buenos días, mis amigos."
-    assert first["notes"][0].startswith("Sentences in capital letters, which were translated from lower case: ")
+    assert first["notes"][0].startswith("A sentence in capital letters, which was translated from lower case: ")

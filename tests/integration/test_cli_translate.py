@@ -48,7 +48,7 @@ def test_characters_outside_the_vocabulary_are_named_on_stderr_unless_it_is_quie
     loud = run("translate", "-m", model, *SHORT, "the 99 cats")
     assert loud.stderr == (
         "clearhead: Characters that the vocabulary of the model does not have: '9'.\n"
-        "clearhead: Numbers that are not in the translation: '99'.\n"
+        "clearhead: A number that is not in the translation: '99'.\n"
     )
     quiet = run("translate", "-m", model, *SHORT, "--quiet", "the 99 cats")
     assert (quiet.stdout, quiet.stderr) == (loud.stdout, "")

@@ -415,7 +415,7 @@ def test_pages_have_no_text_that_is_not_in_the_catalogue(
           return read.map((text) => text.trim()).filter((text) => /\\p{L}/u.test(text));
         }"""
     )
-    data = {"clearhead", "English", "Spanish", "Hindi", "Bangla", "BLEU", "chrF", "tatoeba"}
+    data = {"clearhead", "English", "Spanish", "Hindi", "Bengali", "BLEU", "chrF", "tatoeba"}
     others = {text for text in found if not re.fullmatch(r"⟦.*⟧", text)}
     arrows = {text for text in others if re.fullmatch(r"\w+ → \w+", text)}
     names = {text for text in others if path == "/exercises" and re.fullmatch(r"\w+", text)}  # of a problem's keys

@@ -27,6 +27,17 @@ EMPTY = "sentences whose translation is empty"
 ADDRESSES = "web addresses, e-mail addresses or HTML tags that are not in the translation"
 NUMBERS = "numbers that are not in the translation"
 SCRIPT = "words in the letters of another language"
+# The same of a single line.
+_OF_ONE = {
+    WORDS: "a word that the model has hardly seen",
+    LENGTH: "a sentence far longer than those of training",
+    LIKELIHOOD: "a translation that is probably wrong, because the model itself finds it unlikely",
+    CAPITALS: "a sentence in capital letters, which was translated from lower case",
+    EMPTY: "a sentence whose translation is empty",
+    ADDRESSES: "a web address, e-mail address or HTML tag that is not in the translation",
+    NUMBERS: "a number that is not in the translation",
+    SCRIPT: "a word in the letters of another language",
+}
 _MIN_PIECES = 4  # fewer pieces are usual in any vocabulary
 _FAR_LONGER = 1.5  # times the 99th percentile
 _MAX_WORD = 40  # characters in a message
@@ -46,7 +57,8 @@ class UnusualText:
 
     def __str__(self) -> str:
         """Return it as a sentence."""
-        return f"{self.kind[:1].upper()}{self.kind[1:]}: {self.example}."
+        kind = _OF_ONE.get(self.kind, self.kind)
+        return f"{kind[:1].upper()}{kind[1:]}: {self.example}."
 
 
 @dataclass
@@ -135,10 +147,12 @@ class UnfamiliarText:
         mean = hypothesis.log_prob / max(1, len(hypothesis.tokens))
         if not mean < usual["1"]:  # also if it is NaN
             return None
+        # as many digits as show that it is lower
+        digits = next((count for count in range(2, 9) if f"{mean:.{count}f}" != f"{usual['1']:.{count}f}"), 9)
         return UnusualText(
             LIKELIHOOD,
-            f"a mean log-probability of {mean:.2f} for each token, where 99 % of the validation sentences had more "
-            f"than {usual['1']:.2f}",
+            f"its mean log-probability for each token is {mean:.{digits}f}, below the {usual['1']:.{digits}f} that 99 % "
+            "of the validation sentences reached",
         )
 
     def _empty(self, part: TranslatedPart) -> UnusualText | None:

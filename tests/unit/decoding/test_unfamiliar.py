@@ -45,7 +45,7 @@ def test_usual_text_has_no_findings(unfamiliar: UnfamiliarText, tokeniser: Token
 def test_a_word_in_many_pieces_is_named(unfamiliar: UnfamiliarText, tokeniser: Tokeniser) -> None:
     notes = unfamiliar.notes(1, [_part(tokeniser, "the xyzzyvas sees the dog.")])
     pieces = len(tokeniser.encode(["xyzzyvas"])[0])
-    assert notes == (f"Words that the model has hardly seen: 'xyzzyvas' ({pieces} pieces).",)
+    assert notes == (f"A word that the model has hardly seen: 'xyzzyvas' ({pieces} pieces).",)
     assert unfamiliar.summary() == list(notes)
 
 
@@ -60,7 +60,13 @@ def test_long_sentences_and_unlikely_translations_are_counted(unfamiliar: Unfami
     )
     assert unlikely == (
         "2 of 4 lines: translations that are probably wrong, because the model itself finds them unlikely, for example in "
-        "line 3: a mean log-probability of -2.50 for each token, where 99 % of the validation sentences had more than -2.00."
+        "line 3: its mean log-probability for each token is -2.50, below the -2.00 that 99 % of the validation sentences "
+        "reached."
+    )
+    (note,) = unfamiliar.notes(5, [_part(tokeniser, "a dog", -2.0004)])
+    assert note == (
+        "A translation that is probably wrong, because the model itself finds it unlikely: its mean log-probability for "
+        "each token is -2.0004, below the -2.0000 that 99 % of the validation sentences reached."
     )
 
 
@@ -79,7 +85,7 @@ def test_a_number_that_is_lost_is_named(
     unfamiliar: UnfamiliarText, tokeniser: Tokeniser, source: str, translation: str, lost: str | None
 ) -> None:
     part = TranslatedPart(source, "", (5,), texts=(translation,))
-    expected = () if lost is None else (f"Numbers that are not in the translation: '{lost}'.",)
+    expected = () if lost is None else (f"A number that is not in the translation: '{lost}'.",)
     assert unfamiliar.notes(1, [part]) == expected
 
 
@@ -97,7 +103,7 @@ def test_an_address_or_a_tag_that_is_lost_is_named(
     tokeniser: Tokeniser, source: str, translation: str, lost: str | None
 ) -> None:
     part = TranslatedPart(source, "", (5,), texts=(translation,))
-    kind = "Web addresses, e-mail addresses or HTML tags that are not in the translation"
+    kind = "A web address, e-mail address or HTML tag that is not in the translation"
     notes = UnfamiliarText(TextStatistics(), tokeniser).notes(1, [part])
     assert notes == (() if lost is None else (f"{kind}: '{lost}'.",))
 
@@ -105,7 +111,7 @@ def test_an_address_or_a_tag_that_is_lost_is_named(
 def test_an_empty_translation_is_named(tokeniser: Tokeniser) -> None:
     unfamiliar = UnfamiliarText(TextStatistics(), tokeniser)
     part = replace(_part(tokeniser, "the cat"), texts=(" ",))
-    assert unfamiliar.notes(1, [part]) == ("Sentences whose translation is empty: 'the cat'.",)
+    assert unfamiliar.notes(1, [part]) == ("A sentence whose translation is empty: 'the cat'.",)
     assert unfamiliar.notes(2, [replace(part, source="…")]) == ()
     assert unfamiliar.notes(3, [TranslatedPart("", "", ())]) == ()
 
@@ -117,7 +123,7 @@ def test_a_line_in_capital_letters_is_translated_from_lower_case_with_a_note(tra
     assert (loud.text, loud.parts[0].ids) == (quiet.text, quiet.parts[0].ids)
     assert loud.source == "THE CAT SEES THE DOG."
     assert loud.notes[0] == (
-        "Sentences in capital letters, which were translated from lower case: 'THE CAT SEES THE DOG.'."
+        "A sentence in capital letters, which was translated from lower case: 'THE CAT SEES THE DOG.'."
     )
     assert not any("capital" in note for note in quiet.notes)
 
@@ -125,7 +131,7 @@ def test_a_line_in_capital_letters_is_translated_from_lower_case_with_a_note(tra
 def test_letters_of_another_script_are_named(tokeniser: Tokeniser) -> None:
     unfamiliar = UnfamiliarText(TextStatistics(), tokeniser, "bn")
     mixed = TranslatedPart("Tea?", "", (5,), texts=("একটু चाय লাঊँ?",))
-    assert unfamiliar.notes(1, [mixed]) == ("Words in the letters of another language: 'चाय'.",)
+    assert unfamiliar.notes(1, [mixed]) == ("A word in the letters of another language: 'चाय'.",)
     for source, text in (("Tom", "Tom টম 😀 १।"), ("चाय", "चाय")):  # Latin letters, digits and copied words are usual
         assert unfamiliar.notes(2, [TranslatedPart(source, "", (5,), texts=(text,))]) == ()
 
@@ -153,7 +159,7 @@ def test_notes_are_on_the_translation_and_models_without_statistics_have_none(tr
     assert translator.translate([text], search)[0].notes == ()
     statistics = TextStatistics(source_tokens={"99": 5.0}, word_pieces={"99.9": 400.0})
     other = Translator(translator.vocabularies, translator.engine, statistics=statistics)
-    assert other.translate([text], search)[0].notes[0].startswith("Sentences far longer than those of training: ")
+    assert other.translate([text], search)[0].notes[0].startswith("A sentence far longer than those of training: ")
 
 
 @pytest.mark.parametrize(("share", "num_parts"), [(None, 2), (0.1, 2), (0.9, 1)])

@@ -12,10 +12,11 @@ export function text(key, values = {}) {
 export const textsOf = (start) => Object.fromEntries(Object.entries(texts).filter(([key]) => key.startsWith(start)));
 
 const languageNames = new Intl.DisplayNames([language, "en"], { type: "language", fallback: "none" });
+const NAMES = { en: { bn: "Bengali" } }; // as the server and the models name it, where browsers have another name
 // The name of a language as its readers here write it; else the name that the server gives.
 export function languageName(code, name = code) {
   try {
-    const known = languageNames.of(code);
+    const known = NAMES[language]?.[code] ?? languageNames.of(code);
     return known ? known[0].toLocaleUpperCase(language) + known.slice(1) : name;
   } catch {
     return name; // not a code of any standard
