@@ -159,6 +159,7 @@ def test_translate_what_was_typed_is_there_after_a_reload_another_language_and_b
     page.wait_for_selector("body.models")
     page.go_back()
     assert page.get_by_label("Text to translate").input_value() == SENTENCE
+    expect(page.locator("#output")).to_have_text("El perro negro corre.", timeout=SECONDS)
     page.evaluate("location.hash = '#source=en&target=es&text=It is late.'")
     expect(page.locator("#output")).to_have_text("Es tarde.", timeout=SECONDS)
 

@@ -151,8 +151,8 @@ class UnfamiliarText:
         digits = next((count for count in range(2, 9) if f"{mean:.{count}f}" != f"{usual['1']:.{count}f}"), 9)
         return UnusualText(
             LIKELIHOOD,
-            f"its mean log-probability for each token is {mean:.{digits}f}, below the {usual['1']:.{digits}f} that 99 % "
-            "of the validation sentences reached",
+            f"its mean log-probability for each token is {mean:.{digits}f}, below the {usual['1']:.{digits}f} that "
+            "99 % of the validation sentences reached",
         )
 
     def _empty(self, part: TranslatedPart) -> UnusualText | None:
