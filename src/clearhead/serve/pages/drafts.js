@@ -10,11 +10,14 @@ export function keepDraft(content) {
   }
 }
 
+// A reload may use an address that was replaced a moment ago: the draft is newer.
+const isReload = () => performance.getEntriesByType("navigation")[0]?.type === "reload";
+
 // The draft of this page; none if the address states something else than when the draft was kept, as a link does.
 export function readDraft() {
   try {
     const draft = JSON.parse(sessionStorage.getItem(KEY + location.pathname) ?? "null");
-    return draft && (!hash() || draft.hash === hash()) ? draft.content : null;
+    return draft && (!hash() || draft.hash === hash() || isReload()) ? draft.content : null;
   } catch {
     return null;
   }
