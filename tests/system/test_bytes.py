@@ -15,7 +15,7 @@ CONFIG = {
     "data": {"train": [{"built_in": "copy"}]},
     "text": {"vocabulary": 400, "byte_fallback": True},
     "training": {
-        "steps": 1200, "batch_tokens": 1024, "rate": 3e-3, "warm_up": 100, "schedule": "cosine", "device": "cpu",
+        "steps": 1400, "batch_tokens": 512, "rate": 4e-3, "warm_up": 100, "schedule": "cosine", "device": "cpu",
         "label_smoothing": 0.0,
     },
 }  # fmt: skip
