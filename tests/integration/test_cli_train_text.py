@@ -32,7 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(progress, "find_spec", lambda name: None)
         done = run(
-            *("train", "train.en", "train.es", "--minutes", "0.05", *SMALL, "--set", "training.minutes=0.001"), cwd=place
+            *("train", "train.en", "train.es", "--minutes", "0.05", *SMALL, "--set", "training.minutes=0.001"),
+            cwd=place,
         )
     assert done.returncode == 0, done.stderr
     (place / "stdout.txt").write_text(done.stdout)
