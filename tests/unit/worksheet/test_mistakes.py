@@ -139,7 +139,7 @@ def test_a_wrong_type_is_reported_without_the_words_of_a_library(change: dict[st
         ({"kind": "positions", "position": "count", "positions": 2, "d_model": 4}, "'position' is not a key of positions. Did you mean 'positions'?"),
         ({"kind": "add-and-norm", "X": X, "Y": X, "norm": "none", "gain": [1, 1]}, "norm none does not use gain."),
         ({"kind": "add-and-norm", "X": X, "epsilon": True}, "epsilon: True is not a number."),
-        ({"kind": "self-attention", "X": np.ones((2**20, 1)), "W_Q": np.ones((1, 2**20)), "W_K": [[1]], "W_V": [[1]]}, "a query is 1048576 wide"),
+        ({"kind": "self-attention", "X": np.ones((2**17, 1)), "W_Q": np.ones((1, 2**17)), "W_K": [[1]], "W_V": [[1]]}, "a query is 131072 wide"),
         ({"kind": "encoder-block", "X": X, "self_attention": {"Q": [[1, 1]], "W_K": I2, "W_V": I2}}, "self_attention: Q is 1 × 2, but X has 3 tokens."),
         ({"titel": "x", "parts": [{"kind": "add-and-norm", "X": 5}]}, "'titel' is not a key of parts. Did you mean 'title'?"),
         ({"layout": "row", "parts": [{"kind": "add-and-norm", "X": 5}]}, "part 1: X: expected a list of rows"),
