@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(progress, "find_spec", lambda name: None)
         done = run(
-            *("train", "train.en", "train.es", "--minutes", "0.05", *SMALL, "--set", "training.minutes=0.001"),
+            *("train", "train.en", "train.es", "--minutes", "0.1", *SMALL, "--set", "training.minutes=0.001"),
             cwd=place,
         )
     assert done.returncode == 0, done.stderr
@@ -105,7 +105,7 @@ def test_an_interrupted_plan_is_started_again(tmp_path: Path, monkeypatch: pytes
 
     write_text(tmp_path, 300)
     monkeypatch.setattr(plan_divide, "hold_out", interrupt)
-    done = run("train", "train.en", "train.es", "--minutes", "0.05", *SMALL, cwd=tmp_path)
+    done = run("train", "train.en", "train.es", "--minutes", "0.1", *SMALL, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "clearhead: interrupted before the plan was complete. Start the same command again.\n"
 

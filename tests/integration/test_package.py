@@ -52,7 +52,7 @@ def test_the_sdist_has_what_it_needs_and_no_local_files(packages: Path) -> None:
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     folders = {name.partition("/")[0] for name in names if "/" in name}
-    assert folders == {"src", "tests", "docs", "examples", "configs", "benchmarks"}
+    assert folders == {"src", "tests", "docs", "examples", "configs", "benchmarks", "deploy"}
     files = {name for name in names if "/" not in name}
     assert files >= {"pyproject.toml", "README.md", "LICENSE", "Makefile", "constraints.txt", "PKG-INFO"}
     assert not [name for name in names if "__pycache__" in name]
