@@ -83,7 +83,7 @@ def test_events_report_the_progress_and_markdown_keeps_its_form(translating: Tes
 
 def test_notes_about_a_document_are_in_the_last_event(translating: TestClient) -> None:
     job = upload(translating, "/v1/files", "a.txt", b"[MUSIC] JOHN: I love you.").json()
-    assert "Words that the model has hardly seen: '[MUSIC]' (8 pieces)." in translating.get(job["events"]).text
+    assert "A word that the model has hardly seen: '[MUSIC]' (8 pieces)." in translating.get(job["events"]).text
 
 
 def test_the_language_of_a_document_is_detected(translating: TestClient) -> None:

@@ -122,6 +122,7 @@ find("#as-text").addEventListener("click", () => {
 textBox.addEventListener("input", () => {
   isTextChanged = true;
   parsed = null; // until the text is solved
+  run.stop(); // an answer to the text before would be taken for this one
   showEntry();
   keep();
   later();
