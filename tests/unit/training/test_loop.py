@@ -1,6 +1,7 @@
 """Complete runs: logging, validation, saving and stopping; a run that is stopped anywhere resumes identically."""
 
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -289,12 +290,12 @@ def test_a_time_limit_inside_an_update_discards_it_and_the_resumed_run_is_identi
 
 
 def test_seconds_are_those_of_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = time.perf_counter()
     with monkeypatch.context() as patch:
         interrupt_at(patch, 6)
         first = train(tmp_path / "run")
     second = train(tmp_path / "run", resume=True)
-    assert second.outcome.seconds > first.outcome.seconds > 0
-    assert second.outcome.seconds < 60
+    assert time.perf_counter() - start > second.outcome.seconds > first.outcome.seconds > 0
 
 
 def test_epochs_are_turned_into_updates(tmp_path: Path) -> None:
