@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from clearhead.cli.train_ranks import as_rank, check_ranks, membership_of, start_ranks
 from clearhead.errors import ClearheadError, RunError, not_installed, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from clearhead.training.config import RunConfig
+    from clearhead.training.distributed.membership import Membership
     from clearhead.training.outcome import Outcome
     from clearhead.training.plan import PlanRequest
     from clearhead.training.seeds import SeedsReport
@@ -67,6 +69,14 @@ def train(
         int | None,
         typer.Option(min=2, help="Train with this number of seeds, and report mean and standard deviation."),
     ] = None,
+    devices: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Train with this number of processes on this machine, which share each batch: one for each GPU, or "
+            "several on the CPU. \\[default: 1]",
+        ),
+    ] = None,
     help_config: Annotated[bool, typer.Option("--help-config", help="List all settings of a config and exit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
@@ -79,7 +89,14 @@ def train(
         if help_config:
             _help(as_json)
             return
+        membership = membership_of(devices)
+        number = membership.size if membership is not None else devices or 1
         config = _config_of(inputs or [])
+        has_text = bool(inputs) and config is None
+        check_ranks(number, has_text=has_text, has_plan=plan, has_seeds=seeds is not None)
+        if number > 1 and membership is None:
+            start_ranks(number)
+            return
         if inputs and config is None:
             _check_options_of_text(resume or seeds is not None)
             request = _request(inputs, minutes or _MINUTES, changes or [], started, is_strict=not (plan or force))
@@ -91,6 +108,11 @@ def train(
         _check_options_of_config(minutes, force, is_resumed_plan=plan and (resume or seeds is not None))
         if seeds is not None and config is None:
             raise ClearheadError("--seeds needs the config, also to resume: clearhead train CONFIG --resume --seeds N.")
+        if membership is not None:
+            with as_rank(membership):
+                settings = _read(config, run, changes or [], resume, is_rank=True)
+                _train(settings, Path(settings.run or ""), resume, as_json, membership)
+            return
         settings = _read(config, run, changes or [], resume)
         folder = Path(settings.run or "")
         if plan:
@@ -206,7 +228,9 @@ def _help(as_json: bool) -> None:
         typer.echo(help_config(), nl=False)
 
 
-def _read(config: Path | None, run: Path | None, changes: list[str], resume: bool) -> "RunConfig":
+def _read(
+    config: Path | None, run: Path | None, changes: list[str], resume: bool, *, is_rank: bool = False
+) -> "RunConfig":
     from clearhead.training.config import load_run_config
     from clearhead.training.run import RunFolder
 
@@ -219,23 +243,49 @@ def _read(config: Path | None, run: Path | None, changes: list[str], resume: boo
         )
     elif run is None:
         raise RunError("--resume needs a run: give its folder with --run, or the config that it was started with.")
+    elif is_rank and RunFolder(run).holds_a_run:  # the first rank locks it later, when all have read it
+        settings = RunFolder(run).read_config(changes, change_label="--set")
     else:
         with RunFolder.reopen(run) as folder:
             settings = folder.read_config(changes, change_label="--set")
     return settings if run is None else settings.model_copy(update={"run": str(run)})
 
 
-def _train(settings: "RunConfig", folder: Path, resume: bool, as_json: bool) -> None:
+def _train(
+    settings: "RunConfig", folder: Path, resume: bool, as_json: bool, membership: "Membership | None" = None
+) -> None:
     from clearhead.model.device import keep_freed_memory
     from clearhead.training.launch import launch
 
     keep_freed_memory()
-    _finish(lambda: launch(settings, folder, resume=resume), folder, as_json)
+    if membership is None:
+        _finish(lambda: launch(settings, folder, resume=resume), folder, as_json)
+        return
+    from clearhead.training.distributed.rendezvous import open_world
+
+    def work() -> "Outcome":
+        with open_world(membership, settings.training) as world:
+            return launch(settings, folder, resume=resume, world=world)
+
+    _finish(work, folder, as_json, membership=membership)
 
 
-def _finish(work: "Callable[[], Outcome]", folder: Path, as_json: bool, is_planned: bool = False) -> None:
-    """Train, and print the outcome."""
+def _finish(
+    work: "Callable[[], Outcome]",
+    folder: Path,
+    as_json: bool,
+    *,
+    is_planned: bool = False,
+    membership: "Membership | None" = None,
+) -> None:
+    """Train, and print the outcome; of several ranks only the first prints it."""
     how = f"--resume --run {printable(str(folder))}"
+    if membership is not None and membership.store is not None:
+        how += f" --devices {membership.size}"
+    if membership is not None and membership.rank:
+        if work().stopped == "interrupted":
+            raise typer.Exit(130)
+        return
     try:
         outcome = work()
     except KeyboardInterrupt:  # before the loop could handle it

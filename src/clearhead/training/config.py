@@ -44,6 +44,14 @@ class TrainingConfig(Settings):
     is_compiled: bool | None = Field(
         None, description="use torch.compile: a slower start (about 30 s), then faster updates; default: only on a GPU"
     )
+    parallel: Literal["ddp", "fsdp"] = Field(
+        "ddp",
+        description="with several processes: ddp keeps all weights on each device, fsdp a part of them (for models that "
+        "do not fit on one device)",
+    )
+    rendezvous_seconds: float = Field(
+        120.0, ge=1, le=86_400, description="with several processes: how long to wait until all of them have started"
+    )
     batching: Literal["auto", "packed", "bucketed"] = Field(
         "auto",
         description="packed: several sentences per row, one shape; bucketed: one sentence per row, up to 8 shapes",

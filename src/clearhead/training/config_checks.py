@@ -72,6 +72,7 @@ def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
         )
     yield from _pinned_mistakes(config)
     yield from _end_mistakes(config)
+    yield from _parallel_mistakes(config)
     yield from _judging_mistakes(config)
     yield from _text_mistakes(config)
     for path, corpus in _corpora(config):
@@ -123,6 +124,24 @@ def _end_mistakes(config: RunConfig) -> Iterator[Mistake]:
             ("training.final_rate", "training.schedule"),
             f"training.final_rate = {training.final_rate:g} is only for the schedules cosine and linear, but "
             f"training.schedule = {training.schedule!r}. Remove training.final_rate.",
+        )
+
+
+def _parallel_mistakes(config: RunConfig) -> Iterator[Mistake]:
+    training = config.training
+    if training.parallel != "fsdp":
+        return
+    if training.optimiser == "muon":
+        yield Mistake(
+            ("training.parallel", "training.optimiser"),
+            "training.parallel = 'fsdp' keeps a part of each matrix on a device, but training.optimiser = 'muon' needs "
+            "entire matrices. Use adamw, or training.parallel: ddp.",
+        )
+    if training.is_compiled:
+        yield Mistake(
+            ("training.parallel", "training.is_compiled"),
+            "training.parallel = 'fsdp' gathers weights between layers, which cannot be compiled. Remove "
+            "training.is_compiled, or use training.parallel: ddp.",
         )
 
 

@@ -8,6 +8,7 @@ from clearhead.data.corpora import read_texts
 from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import Score, bleu, chrf
 from clearhead.training.config import RunConfig
+from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.outcome import Sample
 from clearhead.training.run import RunFolder
 
@@ -24,13 +25,15 @@ class TestReport:
     samples: tuple[Sample, ...] = ()
 
 
-def run_test(folder: RunFolder, config: RunConfig) -> TestReport:
-    """Translate and score the test set of a run as `translate` does by default."""
+def run_test(folder: RunFolder, config: RunConfig, world: World | None = None) -> TestReport:
+    """Translate and score the test set of a run as `translate` does by default; each process takes its share."""
     assert config.data.test is not None
     pairs = list(read_texts([_test_part(config.data.test)], config.data.model_copy(update={"deduplicate": False})))
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
     translator = Translator.load(folder.path)
-    outputs = [translation.text for translation in translator.translate(sources)]
+    shared_by = world or ALONE
+    own = [translation.text for translation in translator.translate(shared_by.share_of(sources))]
+    outputs = shared_by.interleave(shared_by.gather(own))
     is_lower = translator.vocabularies.target.config.lower_case
     if is_lower:  # the model cannot write upper case
         references = [translator.vocabularies.target.normalised(text) for text in references]

@@ -18,6 +18,7 @@ from clearhead.training.run_defaults import keep_defaults
 from clearhead.training.verdict import closing_advice
 
 if TYPE_CHECKING:
+    from clearhead.training.distributed.world import World
     from clearhead.training.plan import PlanRequest, RunPlan
 
 # Settings that can change when a run is resumed. Any other change requires a new run.
@@ -27,18 +28,32 @@ _MAY_CHANGE = (
         f"training.{name}"
         for name in (
             *("steps", "epochs", "minutes", "rate", "device", "precision", "is_compiled", "on_divergence"),
-            *("checkpoint_every", "keep_checkpoints", "log_every"),
+            *("checkpoint_every", "keep_checkpoints", "log_every", "parallel", "rendezvous_seconds"),
         )
     ),
 )
 
 
-def launch(config: RunConfig, path: str | Path, *, resume: bool = False, console: Console | None = None) -> Outcome:
-    """Train in a new folder, or resume the run in an existing one, and write the outcome and the model card."""
+def launch(
+    config: RunConfig,
+    path: str | Path,
+    *,
+    resume: bool = False,
+    console: Console | None = None,
+    world: "World | None" = None,
+) -> Outcome:
+    """Train in a new folder, or resume the run in an existing one, and write the outcome and the model card.
+
+    All processes of a `world` call this; the first one opens the folder and writes the files.
+    """
+    if world is not None and not world.is_first:
+        return _join(RunFolder(path), world, resume=resume)
+    if world is None:
+        _check_alone(config)
     if resume and RunFolder(path).holds_a_run:
         config = keep_defaults(config, RunFolder(path).read_config())
     with _open(config, path, resume) as folder, Reporter(folder.metrics, folder.curves, console) as reporter:
-        return _train(config, folder, reporter, resume=resume)
+        return _train(config, folder, reporter, resume=resume, world=world)
 
 
 def launch_planned(request: "PlanRequest", path: str | Path, *, console: Console | None = None) -> Outcome:
@@ -65,22 +80,53 @@ def _train(
     *,
     resume: bool = False,
     plan: "RunPlan | None" = None,
+    world: "World | None" = None,
 ) -> Outcome:
     from clearhead.training.loop import train
 
-    outcome = train(config, folder, reporter, resume, is_planned=plan is not None)
+    joined = {} if world is None else {"world": world}
+    outcome = train(config, folder, reporter, resume, is_planned=plan is not None, **joined)
     config = folder.read_config()  # with the defaults that depend on the text
-    if config.data.test is not None and outcome.stopped != "interrupted":
-        from clearhead.training.final_test import run_test
-
-        reporter.message("Translating the test sentences …")
-        report = run_test(folder, config)
-        outcome = replace(outcome, test_scores=report.scores, samples=report.samples)
+    outcome = _test(outcome, folder, config, reporter, world)
     warnings = () if plan is None else plan.warnings
     outcome = replace(outcome, advice=closing_advice(outcome, folder.read_data(), config.training.steps, warnings))
     write_card(folder, config, outcome)
     folder.write_outcome(outcome)  # last, because it marks the run as ended
     return outcome
+
+
+def _check_alone(config: RunConfig) -> None:
+    """Refuse a setting that needs several processes."""
+    if config.training.parallel == "fsdp":
+        raise ConfigError(
+            "training.parallel = 'fsdp' shards the model over several processes, but there is only one. Start several "
+            "processes, or set training.parallel: ddp.",
+            options={"devices": "N"},
+        )
+
+
+def _join(folder: RunFolder, world: "World", *, resume: bool) -> Outcome:
+    """Take part in a run whose files another process writes."""
+    from clearhead.training.loop import join
+
+    with Reporter(console=Console(quiet=True)) as reporter:
+        outcome = join(folder, reporter, world, resume=resume)
+        return _test(outcome, folder, folder.read_config(), reporter, world)
+
+
+def _test(
+    outcome: Outcome, folder: RunFolder, config: RunConfig, reporter: Reporter, world: "World | None"
+) -> Outcome:
+    """Add the scores and samples of the test set, if there is one and the run was not interrupted."""
+    if config.data.test is None or outcome.stopped == "interrupted":
+        return outcome
+    from clearhead.training.final_test import run_test
+
+    reporter.message("Translating the test sentences …")
+    if world is not None:
+        world.wait_for_all()  # the first process writes the model
+    report = run_test(folder, config, world)
+    return replace(outcome, test_scores=report.scores, samples=report.samples)
 
 
 def _open(config: RunConfig, path: str | Path, resume: bool) -> RunFolder:

@@ -13,37 +13,29 @@ from pathlib import Path
 import torch
 
 from clearhead.data.batches import TokenBatch
-from clearhead.errors import CheckpointError, RunError, is_out_of_memory, printable
+from clearhead.errors import CheckpointError, RunError, printable
 from clearhead.evaluation.scores import Score
-from clearhead.files.manifest import read_manifest, unverified_note
-from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.model import TrainableModel
-from clearhead.model.device import choose_device, choose_kernels
-from clearhead.text.statistics import TextStatistics
+from clearhead.model.device import choose_device
+from clearhead.training.arithmetic import choose_arithmetic
 from clearhead.training.average import average_in, copy_with
 from clearhead.training.collection import collection_paused
 from clearhead.training.config import RunConfig
-from clearhead.training.divergence import DivergenceError, describe_fault, last_good_checkpoint, save_fault, stop_error
+from clearhead.training.distributed.shares import check_rows, rank_seed
+from clearhead.training.distributed.sharding import full_tensors
+from clearhead.training.distributed.world import ALONE, World
+from clearhead.training.divergence import DivergenceError, describe_fault, stop_error
 from clearhead.training.feed import BatchPrefetcher, sharing, to_batch
 from clearhead.training.film import FilmRecorder
+from clearhead.training.memory_errors import MODEL_TOO_LARGE, explain_memory_errors, update_too_large
 from clearhead.training.outcome import Outcome, Stopped
-from clearhead.training.prepare import Prepared, prepare
+from clearhead.training.prepare import Prepared, prepare, reopen_prepared
 from clearhead.training.progress import Reporter
 from clearhead.training.run import RunFolder
+from clearhead.training.run_writer import RunWriter
 from clearhead.training.schedule import rate_at
-from clearhead.training.state import (
-    Progress,
-    checkpoints,
-    forget_after,
-    forget_old,
-    load_state,
-    planned_checkpoints,
-    readable_checkpoints,
-    remove_parts,
-    save_state,
-    step_of,
-)
+from clearhead.training.state import Progress, load_state, planned_checkpoints
 from clearhead.training.step import Totals, Updater
 from clearhead.training.stopping import Stop, stopping
 from clearhead.training.stream import open_stream
@@ -52,32 +44,59 @@ from clearhead.training.validate import Validator
 from clearhead.training.warm_up import warming_up
 
 _MAX_ROLL_BACKS = 5
+_PREPARED = "prepared"  # announced when the first process has prepared the run folder
 _LEAST_AHEAD, _TOKENS_AHEAD = 16, 1_000_000  # prefetched batches: enough while the next block of data is laid out
 
 
 def train(
-    config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool, *, is_planned: bool = False
+    config: RunConfig,
+    folder: RunFolder,
+    reporter: Reporter,
+    resume: bool,
+    *,
+    is_planned: bool = False,
+    world: World = ALONE,
 ) -> Outcome:
     """Train the model of a config in a run folder, from the start or from the last checkpoint.
 
-    With `is_planned`, the config is a plan that was made in this folder just before.
+    With `is_planned`, the config is a plan that was made in this folder just before. Of several processes only the
+    first one calls this; the others call `join`.
     """
-    torch.manual_seed(config.training.seed)
-    device = choose_device(config.training.device)
-    try:
+    device = world.place(choose_device(config.training.device))
+    with explain_memory_errors(MODEL_TOO_LARGE):
+        torch.manual_seed(config.training.seed)
         with warming_up(device), collection_paused():
             prepared = prepare(config, folder, reporter, is_planned=is_planned)
         if prepared.config != config:
             folder.write_config(prepared.config)
-        run = _Run(prepared.config, folder, reporter, prepared, device)
+        world.announce(_PREPARED)
+    return _train(prepared, folder, reporter, device, resume=resume, world=world)
+
+
+def join(folder: RunFolder, reporter: Reporter, world: World, *, resume: bool) -> Outcome:
+    """Take part in the run that the first process prepares in a folder."""
+    world.wait_for(_PREPARED)
+    if not folder.holds_a_run:
+        raise RunError(
+            f"rank {world.rank} cannot see the run folder {printable(str(folder.path))}, which rank 0 has prepared. All "
+            "processes need the same folder: use a file system that the machines share.",
+            options=("run",),
+        )
+    config = folder.read_config()
+    device = world.place(choose_device(config.training.device))
+    with explain_memory_errors(MODEL_TOO_LARGE), warming_up(device), collection_paused():
+        torch.manual_seed(config.training.seed)
+        prepared = reopen_prepared(config, folder)
+    return _train(prepared, folder, reporter, device, resume=resume, world=world)
+
+
+def _train(
+    prepared: Prepared, folder: RunFolder, reporter: Reporter, device: torch.device, *, resume: bool, world: World
+) -> Outcome:
+    with explain_memory_errors(MODEL_TOO_LARGE):
+        run = _Run(prepared, folder, reporter, device, world)
         if resume:
             run.resume()
-    except (RuntimeError, MemoryError) as wrong:
-        if not is_out_of_memory(wrong):
-            raise
-        raise RunError(
-            "There is not enough memory for the model and its optimiser. Use a smaller preset, or smaller model sizes."
-        ) from None
     with stopping() as stop, sharing():
         return run.go(stop)
 
@@ -86,37 +105,41 @@ class _Run:
     """The state of a run during training."""
 
     def __init__(
-        self, config: RunConfig, folder: RunFolder, reporter: Reporter, prepared: Prepared, device: torch.device
+        self, prepared: Prepared, folder: RunFolder, reporter: Reporter, device: torch.device, world: World
     ) -> None:
-        self.config, self.folder, self.reporter, self.device = config, folder, reporter, device
+        config = prepared.config
+        self.config, self.folder, self.reporter, self.device, self.world = config, folder, reporter, device, world
         self.training = config.training
-        is_mixed = {"auto": device.type == "cuda", "bfloat16": True}.get(self.training.precision, False)
-        self.precision = torch.bfloat16 if is_mixed else torch.float32
+        self.writer = RunWriter(folder, config.training, world)
+        arithmetic = choose_arithmetic(self.training, device)
+        self.precision = arithmetic.precision
         self.has_labels = config.task == "classify"
-        is_compiled = self.device.type == "cuda" if self.training.is_compiled is None else self.training.is_compiled
-        if self.device.type == "cuda":
-            torch.set_float32_matmul_precision("high")
-            choose_kernels(self.training.is_deterministic)
         self.model = prepared.model.to(self.device).train()
-        self.updater = Updater(self.model, self.training, is_compiled=is_compiled, precision=self.precision)
+        self.updater = Updater(
+            self.model, self.training, is_compiled=arithmetic.is_compiled, precision=self.precision, world=world
+        )
         self.stream = open_stream(config, prepared, reporter)
+        for note in check_rows(self.stream.layout.shapes, self.training, world):
+            reporter.message(note)
         self.total = self._total()
         self.timeline = Timeline(config, self.total)
         self.validator = None
         if prepared.valid is not None:
-            self.validator = Validator(prepared.valid, prepared.vocabularies, config.task, config.validation)
+            self.validator = Validator(prepared.valid, prepared.vocabularies, config.task, config.validation, world)
         self.vocabularies = prepared.vocabularies
         self.film = FilmRecorder(config, folder, self.timeline, prepared.vocabularies)
         self.progress = Progress()
         self.recent: deque[tuple[int, list[TokenBatch]]] = deque(maxlen=max(self.training.log_every, 2))
         self.num_roll_backs = 0
-        # Times of the start of this process, the last log line and the last save.
+        # Times of the start, the last log line and the last save.
         self._start_time = self._last_log = self._clock = time.perf_counter()
         self._counted_tokens = 0  # tokens up to the last log line
         self._logged_step = 0  # the update of the last log line
         self._validation_seconds = 0.0  # how long the last validation took
         # The first log line of a compiled run includes the time to compile, which says nothing about its speed.
-        self._logs_until_speed = 2 if is_compiled else 1
+        self._logs_until_speed = 2 if arithmetic.is_compiled else 1
+        if not world.is_first:  # the first process continues with the random numbers of a run of one process
+            torch.manual_seed(rank_seed(self.training.seed, world.rank))
 
     def _total(self) -> int:
         """Return the number of updates of the run. Epochs are converted by the size of the first one."""
@@ -129,14 +152,13 @@ class _Run:
 
     def resume(self) -> None:
         """Restore the last readable checkpoint, or start from the first update if there is none."""
-        remove_parts(self.folder.path)
         passed_over = []
-        for place, wrong in readable_checkpoints(self.folder.checkpoints):
+        for place, wrong in self.writer.candidates():
             if not wrong:
                 wrong = self._load_if_complete(place)
             if not wrong:
-                if read_manifest(place) is None:
-                    self.reporter.message(unverified_note(place))
+                if note := self.writer.unverified_note(place):
+                    self.reporter.message(note)
                 break
             passed_over.append(f"{place.name} is skipped: {wrong}")
             self.reporter.message(passed_over[-1])
@@ -146,13 +168,12 @@ class _Run:
                     f"no checkpoint in {printable(str(self.folder.checkpoints))} can be read. {passed_over[0]} "
                     "Move them away to start from the first update."
                 )
-        forget_after(self.folder.checkpoints, self.progress.step)
-        self._forget_old()  # the process may have ended before
-        num_damaged = self.folder.truncate_metrics(self.progress.step)
+        num_damaged = self.writer.clean_up(self.progress.step)
         if num_damaged:
             self.reporter.message(f"metrics.jsonl: {num_damaged:,} damaged lines are removed.")
         if self.progress.best_step == self.progress.step:
-            save_checkpoint(self._averaged(), self.folder.best)  # the process may have ended before it was written
+            # the process may have ended before it was written
+            self.writer.save_model(self._averaged(), self.folder.best)
         self.reporter.message(f"Resuming from update {self.progress.step:,}.")
 
     def _load_if_complete(self, place: Path) -> str:
@@ -160,8 +181,8 @@ class _Run:
         try:
             self._load(place)
         except CheckpointError as wrong:
-            return str(wrong)
-        return ""
+            return next(filter(None, self.world.gather(str(wrong))))
+        return next(filter(None, self.world.gather("")), "")
 
     def _load(self, place: Path) -> None:
         self.progress = load_state(place, self.updater)
@@ -177,19 +198,16 @@ class _Run:
         self.reporter.begin(self.total, self.progress.step)
         self._start_time = self._last_log = self._clock = time.perf_counter()
         self._logged_step = self.progress.step
-        if self.training.on_divergence == "roll_back" and not checkpoints(self.folder.checkpoints):
+        if self.training.on_divergence == "roll_back" and not self.writer.has_checkpoints:
             self._save()
         reason: Stopped | None = None
         while reason is None:
             try:
-                reason = self._go_on(stop)
+                with explain_memory_errors(lambda: update_too_large(self.progress.step + 1)):
+                    reason = self._go_on(stop)
             except DivergenceError as fault:
                 self._roll_back(fault)
-            except (RuntimeError, MemoryError) as wrong:
-                if not is_out_of_memory(wrong):
-                    raise
-                raise RunError(_no_memory(self.progress.step + 1)) from None
-        save_checkpoint(self._averaged(), self.folder.last)
+        self.writer.save_model(self._averaged(), self.folder.last)
         scores = {
             name: Score(score["name"], score["value"], score["signature"])
             for name, score in self.progress.best_scores.items()
@@ -229,9 +247,10 @@ class _Run:
             return "patience"
         if self._is_enough():
             return "enough"
-        if self._is_time_over():
+        is_over, is_asked = self.world.any_of([self._is_time_over(), stop.is_asked])
+        if is_over:
             return "minutes"
-        return "interrupted" if stop.is_asked else None
+        return "interrupted" if is_asked else None
 
     def _is_time_over(self) -> bool:
         minutes = self.training.minutes
@@ -249,13 +268,14 @@ class _Run:
         is_judged = (
             reason == "minutes" and self.validator is not None and self.progress.judged_step != self.progress.step
         )
-        is_saved = self.progress.step in map(step_of, checkpoints(self.folder.checkpoints))
+        is_saved = self.writer.has_checkpoint(self.progress.step)
         if is_judged or not is_saved:
             self._judge_and_save(is_judged)
 
     def _update(self, prefetcher: BatchPrefetcher) -> bool:
         """Make an update; return False if the time was over between its batches, and nothing has changed."""
         is_long = self.training.minutes is not None and (self.training.accumulate > 1 or self.updater.parts > 1)
+        is_long = is_long and self.world.is_alone  # several processes complete an update together
         token_batches: list[TokenBatch] = []
         for _ in range(self.training.accumulate):
             if is_long and self._is_time_over():
@@ -337,7 +357,8 @@ class _Run:
         step, model = self.progress.step, self._averaged()
         with torch.compiler.set_stance("force_eager"):  # sentences come in many shapes
             scores = self.validator.scores(model, self.precision)
-            self.film.add(step, model, self.validator, self.precision)
+            if self.world.is_first:
+                self.film.add(step, model, self.validator, self.precision)
         self.reporter.log(step, {f"valid/{name}": score.value for name, score in scores.items()})
         chosen = scores[self.config.metric]
         value = chosen.value if chosen.is_higher_better else -chosen.value
@@ -362,11 +383,11 @@ class _Run:
 
     def _averaged(self) -> TrainableModel:
         """Return the model that is validated and saved: the averaged weights if there are any."""
-        if self.training.average == "none":
+        if self.training.average == "none" and not self.updater.is_sharded:
             return self.model
         average = self.updater.average
         tensors = own_tensors(self.model) if average is None else average.tensors()
-        model = copy_with(self.model, tensors)
+        model = copy_with(self.model, full_tensors(tensors))
         if self.training.average == "last":
             every, number = self.training.checkpoint_every, self.training.average_last - 1
             average_in(model, planned_checkpoints(self.folder.checkpoints, every, self.progress.step)[-number:])
@@ -387,28 +408,15 @@ class _Run:
         self._validation_seconds = time.perf_counter() - start if is_judged else self._validation_seconds
         self._save()
         if best is not None:
-            save_checkpoint(best, self.folder.best)
-            self._record_log_probs()
+            self.writer.save_model(best, self.folder.best)
+            assert self.validator is not None
+            self.writer.record_log_probs(self.validator.log_probs)
         self._last_log += time.perf_counter() - start  # not counted in tokens per second
-
-    def _record_log_probs(self) -> None:
-        """Write how likely the best model's own translations of the validation data are, to recognise unlikely ones."""
-        assert self.validator is not None
-        if self.validator.log_probs is not None:
-            statistics = TextStatistics.load(self.folder.path)
-            statistics.model_copy(update={"log_probs": self.validator.log_probs}).save(self.folder.path)
 
     def _save(self) -> None:
         self.progress = replace(self.progress, seconds=self._seconds())
         self._clock = time.perf_counter()
-        save_state(self.folder.checkpoints, self.updater, self.progress)
-        self._forget_old()
-
-    def _forget_old(self) -> None:
-        keep = self.training.keep_checkpoints
-        if self.training.average == "last":
-            keep = max(keep, self.training.average_last)
-        forget_old(self.folder.checkpoints, keep, self.training.checkpoint_every)
+        self.writer.save(self.updater, self.progress)
 
     def _seconds(self) -> float:
         """Return the training time of the run in all processes together."""
@@ -419,9 +427,9 @@ class _Run:
     def _roll_back(self, fault: DivergenceError) -> None:
         """Save the batch of the divergence; then stop, or return to the last good checkpoint with half the rate."""
         token_batches = next((batches for step, batches in self.recent if step == fault.step), [])
-        place = save_fault(self.folder.path, fault.step, token_batches, self.vocabularies)
+        place = self.writer.save_fault(fault.step, token_batches, self.vocabularies)
         sentence = describe_fault(fault, place)
-        good = last_good_checkpoint(self.folder.checkpoints, fault, self.training.log_every)
+        good = self.writer.last_good_checkpoint(fault)
         if self.training.on_divergence == "stop":
             raise stop_error(sentence, good)
         assert good is not None, "a run with roll_back has a checkpoint of its initial weights"
@@ -437,14 +445,7 @@ class _Run:
         self._logged_step = self.progress.step
         self.updater.forget_fault()
         self.recent.clear()
-        self.folder.truncate_metrics(self.progress.step)
+        self.writer.forget_metrics(self.progress.step)
         self.reporter.message(
             f"{sentence} Returning to {good.name}, with the learning rate multiplied by {factor:g} from now on."
         )
-
-
-def _no_memory(step: int) -> str:
-    return (
-        f"Update {step:,} needs more memory than is available, even one row at a time. Saved checkpoints are not lost. "
-        "Lower data.max_tokens or use a smaller model."
-    )

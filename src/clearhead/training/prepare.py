@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import file_names, read_texts
-from clearhead.data.store import PairStore, build_store
+from clearhead.data.store import PairStore, build_store, open_store
 from clearhead.errors import CheckpointError, ConfigError, RunError, printable
 from clearhead.files.lines import hash_file
 from clearhead.formats import load_checkpoint
@@ -69,6 +69,16 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter, *, is_plan
     coverage = {store.folder.name: str(store.coverage) for store in stores_read}
     folder.write_data(_records(config, train, valid), {**_described(vocabularies), **fingerprints}, coverage)
     return Prepared(config, vocabularies, train, valid, model)
+
+
+def reopen_prepared(config: RunConfig, folder: RunFolder) -> Prepared:
+    """Open what another process has prepared in a run folder, without writing anything."""
+    vocabularies = Vocabularies.load(folder.path)
+    stores = folder.path / STORES
+    valid = None if config.data.valid is None else open_store(stores / "valid")
+    return Prepared(
+        config, vocabularies, open_store(stores / "train"), valid, make_model(config, vocabularies, folder)
+    )
 
 
 def _check_unchanged(folder: RunFolder, train: PairStore) -> None:

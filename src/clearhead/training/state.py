@@ -25,7 +25,11 @@ from clearhead.files.manifest import MANIFEST, verify_if_listed
 from clearhead.files.writing import move_folder, temporary_beside, write_together
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.files import CONFIG, WEIGHTS, read_tensors, tensor_writer
+from clearhead.formats.weights import build
 from clearhead.settings import shown
+from clearhead.training.distributed.sharding import copy_into, is_sharded
+from clearhead.training.distributed.shards import SHARDS, read_shards, save_shards, seal_shards
+from clearhead.training.distributed.shares import rank_seed
 from clearhead.training.step import Updater
 
 FORMAT = 1
@@ -75,20 +79,26 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
     """
     place = folder / f"step-{progress.step:08d}"
     part = temporary_beside(place)
-    own = {name: tensor for name, tensor in updater.tensors().items() if not name.startswith("weight.")}
-    tensors = {**own, "random.cpu": torch.get_rng_state()}
-    if updater.device.type == "cuda":
-        tensors["random.cuda"] = torch.cuda.get_rng_state(updater.device)
+    world = updater.world
+    random_states = _random_states(updater)
     index = {"format": FORMAT, "clearhead_version": __version__, **asdict(progress)}
     try:
-        if place in checkpoints(folder):
-            has_manifest = (place / MANIFEST).is_file()  # an older version wrote none, and this one file is not enough
-            write_together(place, {_INDEX: json_writer(index)}, has_manifest=has_manifest)
+        if world.share(place in checkpoints(folder)):
+            if world.is_first:
+                # an older version wrote no manifest, and this one file is not enough
+                has_manifest = (place / MANIFEST).is_file()
+                write_together(place, {_INDEX: json_writer(index)}, has_manifest=has_manifest)
             return place
-        save_checkpoint(updater.model, part)
-        on_host = {name: tensor.cpu() for name, tensor in tensors.items()}
-        write_together(part, {_STATE: tensor_writer(on_host), _INDEX: json_writer(index)}, has_manifest=True)
-        move_folder(part, place)
+        if updater.is_sharded:
+            part = Path(world.share(str(part)))
+            save_shards(part / SHARDS, sharded_tensors(updater))
+        if world.is_first:
+            _save_model(updater, part)
+            own = {name: tensor for name, tensor in updater.tensors().items() if not name.startswith("weight.")}
+            own = {name: tensor.cpu() for name, tensor in own.items() if not is_sharded(tensor)}
+            writers = {_STATE: tensor_writer({**own, **random_states}), _INDEX: json_writer(index)}
+            write_together(part, writers, has_manifest=True)
+            move_folder(part, place)
     except (OSError, CheckpointError) as wrong:
         names = [checkpoint.name for checkpoint in checkpoints(folder)]
         last = f"The last complete checkpoint is {names[-1]}" if names else "There is no checkpoint yet"
@@ -98,8 +108,40 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
             options=("resume",),
         ) from None
     finally:
-        _remove(part)
+        if world.is_first:
+            _remove(part)
     return place
+
+
+def sharded_tensors(updater: Updater) -> dict[str, Tensor]:
+    """Return the tensors of which each process has a part."""
+    return {name: tensor for name, tensor in updater.tensors().items() if is_sharded(tensor)}
+
+
+def _save_model(updater: Updater, part: Path) -> None:
+    """Write the model of a checkpoint, consolidated from the parts of all processes if it is sharded."""
+    if not updater.is_sharded:
+        save_checkpoint(updater.model, part)
+        return
+    seal_shards(part / SHARDS)
+    weights = read_shards(part / SHARDS, "weight.")
+    save_checkpoint(build(updater.model.config, weights), part)
+
+
+def _random_states(updater: Updater) -> dict[str, Tensor]:
+    """Return the random states of all processes, on the CPU."""
+    states = {"random.cpu": torch.get_rng_state()}
+    if updater.device.type == "cuda":
+        states["random.cuda"] = torch.cuda.get_rng_state(updater.device)
+    return {
+        _of_rank(name, rank): gathered
+        for name, state in states.items()
+        for rank, gathered in enumerate(updater.world.gather_bytes(state))
+    }
+
+
+def _of_rank(name: str, rank: int) -> str:
+    return f"{name}.{rank}" if rank else name
 
 
 def load_state(place: Path, updater: Updater) -> Progress:
@@ -108,17 +150,21 @@ def load_state(place: Path, updater: Updater) -> Progress:
     tensors = _read_state(place)
     wanted = updater.tensors()
     _check_tensors(place, tensors, {**wanted, "random.cpu": torch.get_rng_state()})
+    rank = updater.world.rank
     try:
-        torch.set_rng_state(tensors["random.cpu"])
+        if (name := _of_rank("random.cpu", rank)) in tensors:
+            torch.set_rng_state(tensors[name])
+        else:  # the checkpoint was written by fewer processes
+            torch.manual_seed(rank_seed(updater.config.seed, rank, progress.step))
     except RuntimeError as wrong:
         raise CheckpointError(
             f"{printable(str(place / _STATE))} has a random state that this version of PyTorch cannot use ({wrong})."
         ) from None
     with torch.no_grad():
         for name, tensor in wanted.items():
-            tensor.copy_(tensors[name])
-    if updater.device.type == "cuda" and "random.cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random.cuda"], updater.device)
+            copy_into(tensor, tensors[name])
+    if updater.device.type == "cuda" and (name := _of_rank("random.cuda", rank)) in tensors:
+        torch.cuda.set_rng_state(tensors[name], updater.device)
     return progress
 
 
@@ -126,7 +172,8 @@ def _read_state(place: Path) -> dict[str, Tensor]:
     """Return all tensors of a checkpoint, the weights with names as in `Updater.tensors`."""
     tensors, _ = read_tensors(place / _STATE)
     weights, _ = read_tensors(place / WEIGHTS)
-    return {**tensors, **{f"weight.{name}": tensor for name, tensor in weights.items()}}
+    shards = read_shards(place / SHARDS) if (place / SHARDS).is_dir() else {}
+    return {**shards, **tensors, **{f"weight.{name}": tensor for name, tensor in weights.items()}}
 
 
 def _check_tensors(place: Path, tensors: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
@@ -137,7 +184,7 @@ def _check_tensors(place: Path, tensors: Mapping[str, Tensor], wanted: Mapping[s
             f"{printable(str(place))} lacks {len(missing)} tensors of this run ({missing[0]} …). "
             "It was written with another config: resume with the config in the run folder."
         )
-    extra = sorted(set(tensors) - set(wanted) - {"random.cuda"})
+    extra = sorted(name for name in set(tensors) - set(wanted) if not name.startswith("random."))
     if extra:
         raise CheckpointError(
             f"{printable(str(place))} has {len(extra)} tensors that this run has not ({printable(extra[0])} …). "

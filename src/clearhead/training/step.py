@@ -18,6 +18,10 @@ from clearhead.formats.weights import own_tensors
 from clearhead.model import Batch, Loss, TrainableModel
 from clearhead.training.average import RunningAverage
 from clearhead.training.config import TrainingConfig
+from clearhead.training.distributed.gradients import FlatGradients
+from clearhead.training.distributed.sharding import ShardedObjective, full_tensor, local_part
+from clearhead.training.distributed.shares import share_of_batch
+from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.fused_loss import fused_loss_from_states, is_fusible
 from clearhead.training.objective import LossFunction, loss_from_states, objective
 from clearhead.training.optimiser import Optimiser
@@ -41,18 +45,37 @@ class _AbandonedError(Exception):
 
 
 class Updater:
-    """Makes updates. With `parts` > 1 every batch is split and the gradients are added, to save memory."""
+    """Makes updates. With `parts` > 1 every batch is split and the gradients are added, to save memory.
+
+    With several processes, each computes the gradients of its rows, and the gradients of all are added before the
+    weights change. The loss is divided by the tokens of all processes.
+    """
 
     def __init__(
-        self, model: TrainableModel, config: TrainingConfig, *, is_compiled: bool, precision: torch.dtype
+        self,
+        model: TrainableModel,
+        config: TrainingConfig,
+        *,
+        is_compiled: bool,
+        precision: torch.dtype,
+        world: World = ALONE,
     ) -> None:
-        self.model, self.config, self.parts = model, config, 1
+        self.model, self.config, self.parts, self.world = model, config, 1, world
         self.device = model.device
+        world.copy_from_first(own_tensors(model).values())
+        self._sharded: ShardedObjective | None = None
+        if config.parallel == "fsdp" and not world.is_alone:
+            self._sharded = ShardedObjective(model, config, world)
         self.optimiser = Optimiser(model, config)
+        self._flat: FlatGradients | None = None
+        if not world.is_alone and self._sharded is None:
+            self._flat = FlatGradients(self.optimiser.parameters)
         self.average = RunningAverage(model, config.ema_decay) if config.average == "ema" else None
         self._precision = precision
         self._sums = torch.zeros(3, dtype=torch.float64, device=self.device)  # loss, tokens, norm of the gradient
         self._window = torch.zeros((), dtype=torch.float64, device=self.device)  # tokens of the current update
+        # Loss and tokens of the current update in this process, until they are added to those of the others.
+        self._own_sums = torch.zeros(2, dtype=torch.float64, device=self.device)
         self._step = torch.zeros((), dtype=torch.int64, device=self.device)
         self._bad = torch.full((), -1, dtype=torch.int64, device=self.device)
         self._is_finite = torch.ones((), dtype=torch.bool, device=self.device)
@@ -63,9 +86,14 @@ class Updater:
         else:
             self._loss_function = fused_loss_from_states if is_fusible(model, config, precision) else loss_from_states
         self._graphs: dict[Any, _Graph] = {}
-        self._is_graphed = self.device.type == "cuda"
+        self._is_graphed = self.device.type == "cuda" and self._sharded is None
         self.note = ""  # a message for the log
         self._compiled_keys: set[Any] = set()  # shapes that were compiled
+
+    @property
+    def is_sharded(self) -> bool:
+        """Whether this process has only a part of each weight."""
+        return self._sharded is not None
 
     def step(
         self, batches: Sequence[Batch], rate: float, number: int, is_over: Callable[[], bool] | None = None
@@ -79,7 +107,9 @@ class Updater:
         self._step.fill_(number)
         if self.average is not None:
             self.average.set_step(number)
-        counters = [self._sums, self._window, self._is_finite]
+        if not self.world.is_alone:
+            batches = [share_of_batch(batch, self.world, self.model.ignore_index) for batch in batches]
+        counters = [self._sums, self._window, self._own_sums, self._is_finite]
         saved_counters = [counter.clone() for counter in counters]
         random = None if is_over is None else self._random_states()
         self._has_changed = False
@@ -90,7 +120,7 @@ class Updater:
             except _AbandonedError:
                 torch._foreach_copy_(counters, saved_counters)
                 self._graphs.clear()
-                self.optimiser.zero()
+                self._zero()
                 self._set_random_states(random or [])
                 return False
             except _compiler_failures() as wrong:
@@ -100,6 +130,7 @@ class Updater:
                 if (
                     not is_out_of_memory(wrong)
                     or self._has_changed
+                    or self.is_sharded  # the other processes wait for this part
                     or self.parts >= max(batch.num_rows for batch in batches)
                 ):
                     raise
@@ -115,13 +146,16 @@ class Updater:
             torch.set_rng_state(state) if number == 0 else torch.cuda.set_rng_state(state, self.device)
 
     def _step_in_parts(self, parts: Sequence[Batch], is_over: Callable[[], bool] | None) -> None:
-        if len(parts) == 1 and self.parts == 1:
+        if len(parts) == 1 and self.parts == 1 and self.world.is_alone:
             self._run("whole", self._whole, parts[0])
             return
         for part in parts:
             if is_over is not None and is_over():
                 raise _AbandonedError
             self._run("add", self._add, part)
+        if not self.world.is_alone:
+            self._has_changed = True  # the other processes have our gradients, so there is no second try
+            self._exchange()
         self._run("update", self._update, None)
 
     def _give_up_compiling(self, wrong: Exception) -> None:
@@ -132,15 +166,20 @@ class Updater:
         )
         self._loss_function, self._is_compiled = loss_from_states, False
         self._graphs.clear()
-        self.optimiser.zero()
+        self._zero()
 
     def _halve(self) -> None:
         """Halve the size of the parts. Only gradients have changed so far, and they are removed."""
         self.parts *= 2
         self._graphs.clear()
-        self.optimiser.zero()
+        self._zero()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
+
+    def _zero(self) -> None:
+        self.optimiser.zero()
+        if self._flat is not None:
+            self._flat.attach()
 
     def read(self) -> Totals:
         """Return the sums so far. Waits for the device."""
@@ -150,8 +189,10 @@ class Updater:
 
     def has_finite_weights(self) -> bool:
         """Return whether no weight is NaN or infinite. Waits for the device."""
-        extremes = [extreme for weight in self.optimiser.parameters for extreme in weight.detach().aminmax()]
-        return bool(torch.stack(extremes).isfinite().all())
+        weights = [local_part(weight.detach()) for weight in self.optimiser.parameters]
+        extremes = [extreme for weight in weights if weight.numel() for extreme in weight.aminmax()]
+        (has_bad_weights,) = self.world.any_of([bool(extremes) and not torch.stack(extremes).isfinite().all()])
+        return not has_bad_weights
 
     def begin_sums(self) -> None:
         """Reset the sums."""
@@ -190,6 +231,8 @@ class Updater:
             torch.compiler.set_stance(stance),
             torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=is_mixed),
         ):
+            if self._sharded is not None:
+                return self._sharded.loss(batch)
             return objective(self.model, batch, self.config, self._loss_function)
 
     def _whole(self, batch: Batch) -> None:
@@ -205,23 +248,36 @@ class Updater:
         self._window += loss.num_tokens
         self._count(loss)
 
+    def _exchange(self) -> None:
+        """Add the gradients, the loss and the tokens of all processes."""
+        self.world.sum_up(self._own_sums)
+        self._sums[:2] += self._own_sums
+        self._window.copy_(self._own_sums[1])
+        self._is_finite &= self._own_sums[0].isfinite()
+        self._own_sums.zero_()
+        if self._flat is not None:
+            self.world.sum_up(self._flat.flat)
+
     def _update(self, _: None) -> None:
         gradients = [p.grad for p in self.optimiser.parameters if p.grad is not None]
-        torch._foreach_mul_(gradients, (1.0 / self._window.clamp(min=1)).float())
+        # FSDP has added the gradients too, but divided them by the number of processes.
+        factor = float(self.world.size) if self.is_sharded else 1.0
+        torch._foreach_mul_(gradients, (factor / self._window.clamp(min=1)).float())
         self._finish()
         torch._foreach_zero_(gradients)
         self._window.zero_()
 
     def _count(self, loss: Loss) -> None:
         total = loss.total.detach()
-        self._sums[0] += total
-        self._sums[1] += loss.num_tokens
+        sums = self._sums if self.world.is_alone else self._own_sums
+        sums[0] += total
+        sums[1] += loss.num_tokens
         self._is_finite &= total.isfinite()
 
     def _finish(self) -> None:
         """Clip the gradients, update the weights, and check that loss and gradients are finite."""
         gradients = [p.grad for p in self.optimiser.parameters if p.grad is not None]
-        length = torch.nn.utils.get_total_norm(gradients, foreach=True)
+        length = full_tensor(torch.nn.utils.get_total_norm(gradients, foreach=True))
         if self.config.clip is not None:
             torch.nn.utils.clip_grads_with_norm_(self.optimiser.parameters, self.config.clip, length, foreach=True)
         self._sums[2] = length
@@ -251,7 +307,7 @@ class Updater:
         if work == self._add or work == self._update:
             for parameter in self.optimiser.parameters:  # all graphs must use the same gradient tensors
                 parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-        changed = [*self.tensors().values(), self._window, self._step, self._bad, self._is_finite]
+        changed = [*self.tensors().values(), self._window, self._own_sums, self._step, self._bad, self._is_finite]
         if work != self._whole:
             changed += [p.grad for p in self.optimiser.parameters if p.grad is not None]
         saved_tensors = [tensor.clone() for tensor in changed]

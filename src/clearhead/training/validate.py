@@ -19,6 +19,7 @@ from clearhead.model.modes import evaluation_mode
 from clearhead.text.statistics import Percentiles, percentiles
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.training.config import ValidationConfig
+from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.feed import to_batch
 
 Task = Literal["translate", "classify", "language-model"]
@@ -26,10 +27,17 @@ _BATCH_TOKENS = 4096
 
 
 class Validator:
-    """Scores a model on a fixed set of sentences."""
+    """Scores a model on a fixed set of sentences, of which each process of a run takes its share."""
 
-    def __init__(self, store: PairStore, vocabularies: Vocabularies, task: Task, config: ValidationConfig) -> None:
-        self.task, self.vocabularies, self.config = task, vocabularies, config
+    def __init__(
+        self,
+        store: PairStore,
+        vocabularies: Vocabularies,
+        task: Task,
+        config: ValidationConfig,
+        world: World = ALONE,
+    ) -> None:
+        self.task, self.vocabularies, self.config, self._world = task, vocabularies, config, world
         has_labels = task == "classify"
         layout = make_layout(store, _BATCH_TOKENS, batching="bucketed", has_labels=has_labels)
         store_without_texts = replace(
@@ -79,13 +87,16 @@ class Validator:
         search = SearchSettings(max_ratio=self.config.max_ratio)
         # lines stay whole, so that the scores are those of the training task: one line in, one line out
         options = TranslationOptions(is_paragraphs=False, has_scores=False)
+        sources = self._world.share_of(self.sources)
         if model.device.type == "cpu":
-            translations = self.translator(model, precision).translate(self.sources, search, options)
+            translations = self.translator(model, precision).translate(sources, search, options)
         else:
             with torch.autocast("cuda", enabled=False):
-                translations = self.translator(model, precision).translate(self.sources, search, options)
-        self.log_probs = percentiles([mean for one in translations if math.isfinite(mean := one.mean_log_prob)])
-        return [translation.text for translation in translations]
+                translations = self.translator(model, precision).translate(sources, search, options)
+        own = [(one.text, one.mean_log_prob) for one in translations]
+        results = self._world.interleave(self._world.gather(own))
+        self.log_probs = percentiles([mean for _, mean in results if math.isfinite(mean)])
+        return [text for text, _ in results]
 
     def translator(self, model: TrainableModel, precision: torch.dtype) -> Translator:
         """Return a translator with the model: itself on a CPU, a copy in the precision of training on a GPU."""
@@ -105,20 +116,25 @@ class Validator:
     def _loss(self, model: TrainableModel) -> Score:
         """Return the mean cross-entropy per token (or label) in nats, without label smoothing."""
         device, total, count = model.device, 0.0, 0
-        for token_batch in self._batches:
+        for token_batch in self._world.share_of(self._batches):
             loss = model.loss(to_batch(token_batch, device, has_labels=self.task == "classify"))
             total += float(loss.total)
             count += int(loss.num_tokens)
+        sums = torch.tensor([total, count], dtype=torch.float64)
+        self._world.sum_up(sums)
+        total, count = float(sums[0]), int(sums[1])
         unit = "label" if self.task == "classify" else f"token|vocabulary:{self.vocabularies.digest[:12]}"
         return Score("loss", total / max(count, 1), f"unit:{unit}|smoothing:none|base:e", is_higher_better=False)
 
     def _accuracy(self, model: TrainableModel) -> Score:
         device = model.device
         predictions, labels = [], []
-        for token_batch in self._batches:
+        for token_batch in self._world.share_of(self._batches):
             batch = to_batch(token_batch, device, has_labels=True)
             assert batch.labels is not None
             is_real = batch.labels != NO_LABEL
             predictions += [str(label) for label in model(batch).argmax(dim=-1)[is_real].tolist()]
             labels += [str(label) for label in batch.labels[is_real].tolist()]
+        shares = self._world.gather([predictions, labels])
+        predictions, labels = ([one for share in shares for one in share[side]] for side in range(2))
         return accuracy(predictions, labels)

@@ -15,6 +15,7 @@ from clearhead.evaluation.scores import Score
 from clearhead.formats import load_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.model.device import choose_device
+from clearhead import training as training_package
 from clearhead.training import loop as loop_module
 from clearhead.training.run import RunFolder
 from clearhead.training.schedule import rate_at
@@ -73,20 +74,20 @@ def test_the_same_config_gives_the_same_numbers_and_another_seed_others(full_run
 # Stopped and resumed
 
 MOMENTS: dict[str, tuple[str, int]] = {
-    "in the midst of an update": ("rate_at", 7),
-    "before a validation": ("Validator.scores", 2),
-    "before the checkpoint of a validation": ("save_state", 2),
-    "before a plain checkpoint": ("save_state", 3),
-    "after the checkpoint of a validation": ("forget_old", 2),
-    "before the best model is written": ("save_checkpoint", 2),
-    "before the last best model is written": ("save_checkpoint", 3),
-    "before the last model is written": ("save_checkpoint", 4),
+    "in the midst of an update": ("loop.rate_at", 7),
+    "before a validation": ("loop.Validator.scores", 2),
+    "before the checkpoint of a validation": ("run_writer.save_state", 2),
+    "before a plain checkpoint": ("run_writer.save_state", 3),
+    "after the checkpoint of a validation": ("run_writer.forget_old", 2),
+    "before the best model is written": ("run_writer.save_checkpoint", 2),
+    "before the last best model is written": ("run_writer.save_checkpoint", 3),
+    "before the last model is written": ("run_writer.save_checkpoint", 4),
 }
 
 
 def kill_at(monkeypatch: pytest.MonkeyPatch, what: str, call: int) -> None:
     """End the process at the n-th call of a function."""
-    owner: Any = loop_module
+    owner: Any = training_package
     for part in what.split(".")[:-1]:
         owner = getattr(owner, part)
     name = what.split(".")[-1]

@@ -1,0 +1,1 @@
+"""Training with several processes: ranks that share each batch, agree on every decision, and fail together."""

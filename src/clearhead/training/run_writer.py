@@ -1,0 +1,108 @@
+"""The files that the loop writes: checkpoints, models, metrics and faults. Only the first process of a run writes them.
+
+Decisions that depend on files are made by the first process, and shared: other processes may see a folder later.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from clearhead.data.batches import TokenBatch
+from clearhead.files.manifest import read_manifest, unverified_note
+from clearhead.formats.checkpoint import save_checkpoint
+from clearhead.model import TrainableModel
+from clearhead.text.statistics import Percentiles, TextStatistics
+from clearhead.text.tokeniser import Vocabularies
+from clearhead.training.config import TrainingConfig
+from clearhead.training.distributed.world import World
+from clearhead.training.divergence import DivergenceError, last_good_checkpoint, save_fault
+from clearhead.training.run import RunFolder
+from clearhead.training.state import (
+    Progress,
+    checkpoints,
+    forget_after,
+    forget_old,
+    readable_checkpoints,
+    remove_parts,
+    save_state,
+    step_of,
+)
+from clearhead.training.step import Updater
+
+
+class RunWriter:
+    """Writes the files of one run."""
+
+    def __init__(self, folder: RunFolder, config: TrainingConfig, world: World) -> None:
+        self.folder, self.config, self._world = folder, config, world
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether there is a checkpoint."""
+        return bool(self._world.share(len(checkpoints(self.folder.checkpoints))))
+
+    def has_checkpoint(self, step: int) -> bool:
+        """Return whether there is a checkpoint of an update."""
+        return bool(self._world.share(step in map(step_of, checkpoints(self.folder.checkpoints))))
+
+    def candidates(self) -> Iterator[tuple[Path, str]]:
+        """Yield checkpoints from the latest to the earliest, each with the error in reading it, or ""."""
+        if self._world.is_first:
+            remove_parts(self.folder.path)
+        own = ([place.name, wrong] for place, wrong in readable_checkpoints(self.folder.checkpoints))
+        for name, wrong in self._world.share_all(own):
+            yield self.folder.checkpoints / name, wrong
+
+    def clean_up(self, step: int) -> int:
+        """Remove what an earlier process wrote after an update; return the number of damaged lines of metrics."""
+        if not self._world.is_first:
+            return 0
+        forget_after(self.folder.checkpoints, step)
+        self.forget_old()  # the process may have ended before
+        return self.folder.truncate_metrics(step)
+
+    def forget_metrics(self, step: int) -> None:
+        """Remove the metrics after an update, which will be computed again."""
+        if self._world.is_first:
+            self.folder.truncate_metrics(step)
+
+    def save(self, updater: Updater, progress: Progress) -> None:
+        """Write a checkpoint and remove old ones."""
+        save_state(self.folder.checkpoints, updater, progress)
+        if self._world.is_first:
+            self.forget_old()
+        self._world.wait_for_all()  # others read the checkpoints to average them
+
+    def forget_old(self) -> None:
+        """Remove the checkpoints that are not needed any more."""
+        keep = self.config.keep_checkpoints
+        if self.config.average == "last":
+            keep = max(keep, self.config.average_last)
+        forget_old(self.folder.checkpoints, keep, self.config.checkpoint_every)
+
+    def save_model(self, model: TrainableModel, place: Path) -> None:
+        """Write a model to use: the best or the last one."""
+        if self._world.is_first:
+            save_checkpoint(model, place)
+
+    def record_log_probs(self, log_probs: Percentiles | None) -> None:
+        """Write how likely the best model's own translations of the validation data are, to recognise unlikely ones."""
+        if log_probs is not None and self._world.is_first:
+            statistics = TextStatistics.load(self.folder.path)
+            statistics.model_copy(update={"log_probs": log_probs}).save(self.folder.path)
+
+    def unverified_note(self, place: Path) -> str:
+        """Return the note about a checkpoint whose files could not be verified, or ""."""
+        return "" if read_manifest(place) is not None else unverified_note(place)
+
+    def save_fault(self, step: int, batches: Sequence[TokenBatch], vocabularies: Vocabularies) -> Path:
+        """Write the sentences of a diverged update and return the path."""
+        path = save_fault(self.folder.path, step, batches, vocabularies) if self._world.is_first else None
+        return Path(self._world.share(str(path)))
+
+    def last_good_checkpoint(self, fault: DivergenceError) -> Path | None:
+        """Return the last checkpoint before a divergence, and remove later ones."""
+        place = None
+        if self._world.is_first:
+            place = last_good_checkpoint(self.folder.checkpoints, fault, self.config.log_every)
+        name = self._world.share("" if place is None else place.name)
+        return self.folder.checkpoints / name if name else None
