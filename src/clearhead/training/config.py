@@ -46,8 +46,8 @@ class TrainingConfig(Settings):
     )
     parallel: Literal["ddp", "fsdp"] = Field(
         "ddp",
-        description="with several processes: ddp keeps all weights on each device, fsdp a part of them (for models that "
-        "do not fit on one device)",
+        description="with several processes: ddp keeps all weights on each device; fsdp keeps only a part, for a model "
+        "that does not fit on one device",
     )
     rendezvous_seconds: float = Field(
         120.0, ge=1, le=86_400, description="with several processes: how long to wait until all of them have started"

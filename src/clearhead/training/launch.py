@@ -114,9 +114,7 @@ def _join(folder: RunFolder, world: "World", *, resume: bool) -> Outcome:
         return _test(outcome, folder, folder.read_config(), reporter, world)
 
 
-def _test(
-    outcome: Outcome, folder: RunFolder, config: RunConfig, reporter: Reporter, world: "World | None"
-) -> Outcome:
+def _test(outcome: Outcome, folder: RunFolder, config: RunConfig, reporter: Reporter, world: "World | None") -> Outcome:
     """Add the scores and samples of the test set, if there is one and the run was not interrupted."""
     if config.data.test is None or outcome.stopped == "interrupted":
         return outcome

@@ -22,8 +22,8 @@ from clearhead.training.arithmetic import choose_arithmetic
 from clearhead.training.average import average_in, copy_with
 from clearhead.training.collection import collection_paused
 from clearhead.training.config import RunConfig
-from clearhead.training.distributed.shares import check_rows, rank_seed
 from clearhead.training.distributed.sharding import full_tensors
+from clearhead.training.distributed.shares import check_rows, rank_seed
 from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.divergence import DivergenceError, describe_fault, stop_error
 from clearhead.training.feed import BatchPrefetcher, sharing, to_batch
@@ -78,8 +78,8 @@ def join(folder: RunFolder, reporter: Reporter, world: World, *, resume: bool) -
     world.wait_for(_PREPARED)
     if not folder.holds_a_run:
         raise RunError(
-            f"rank {world.rank} cannot see the run folder {printable(str(folder.path))}, which rank 0 has prepared. All "
-            "processes need the same folder: use a file system that the machines share.",
+            f"rank {world.rank} cannot see the run folder {printable(str(folder.path))}, which rank 0 has prepared. "
+            "All processes need the same folder: use a file system that the machines share.",
             options=("run",),
         )
     config = folder.read_config()
@@ -181,8 +181,8 @@ class _Run:
         try:
             self._load(place)
         except CheckpointError as wrong:
-            return next(filter(None, self.world.gather(str(wrong))))
-        return next(filter(None, self.world.gather("")), "")
+            return str(next(filter(None, self.world.gather(str(wrong)))))
+        return str(next(filter(None, self.world.gather("")), ""))
 
     def _load(self, place: Path) -> None:
         self.progress = load_state(place, self.updater)

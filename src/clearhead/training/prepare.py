@@ -76,9 +76,7 @@ def reopen_prepared(config: RunConfig, folder: RunFolder) -> Prepared:
     vocabularies = Vocabularies.load(folder.path)
     stores = folder.path / STORES
     valid = None if config.data.valid is None else open_store(stores / "valid")
-    return Prepared(
-        config, vocabularies, open_store(stores / "train"), valid, make_model(config, vocabularies, folder)
-    )
+    return Prepared(config, vocabularies, open_store(stores / "train"), valid, make_model(config, vocabularies, folder))
 
 
 def _check_unchanged(folder: RunFolder, train: PairStore) -> None:

@@ -10,12 +10,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from clearhead import training as training_package
 from clearhead.errors import CheckpointError, ConfigError
 from clearhead.evaluation.scores import Score
 from clearhead.formats import load_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.model.device import choose_device
-from clearhead import training as training_package
 from clearhead.training import loop as loop_module
 from clearhead.training.run import RunFolder
 from clearhead.training.schedule import rate_at

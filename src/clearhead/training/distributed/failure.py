@@ -29,7 +29,7 @@ _MAX_CHARACTERS = 2000  # of an error that is reported
 
 @dataclass(frozen=True)
 class FailureRecord:
-    """An error as its rank recorded it. `is_of_connection`: another rank did not answer, so that one may have failed."""
+    """An error as its rank recorded it. With `is_of_connection`, another rank did not answer, and may have failed."""
 
     rank: int
     sentence: str

@@ -1,4 +1,4 @@
-"""The gradients of all parameters in one flat tensor, so that one all-reduce adds them over all ranks without copies."""
+"""The gradients of all parameters in one flat tensor: one all-reduce adds them over all ranks, without copies."""
 
 from collections.abc import Sequence
 
@@ -15,9 +15,8 @@ class FlatGradients:
         number = sum(parameter.numel() for parameter in self._parameters)
         self.flat: Tensor = torch.zeros(number, dtype=first.dtype, device=first.device)
         sizes = [parameter.numel() for parameter in self._parameters]
-        self._views = [
-            part.view_as(parameter) for part, parameter in zip(self.flat.split(sizes), self._parameters, strict=True)
-        ]
+        parts = torch.split(self.flat, sizes)
+        self._views = [part.view_as(parameter) for part, parameter in zip(parts, self._parameters, strict=True)]
         self.attach()
 
     def attach(self) -> None:

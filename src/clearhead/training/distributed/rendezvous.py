@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import FileStore, PrefixStore, Store, TCPStore
 
 from clearhead.errors import ConfigError, RunError
 from clearhead.model.device import choose_device
@@ -28,7 +29,7 @@ def open_world(membership: Membership, config: TrainingConfig) -> Iterator[World
     if device.type == "cuda":
         torch.cuda.set_device(membership.local_rank)
     dist.init_process_group(
-        _BACKENDS[device.type], store=dist.PrefixStore("group", store), rank=membership.rank,
+        _BACKENDS[device.type], store=PrefixStore("group", store), rank=membership.rank,
         world_size=membership.size, timeout=_EXCHANGE,
     )  # fmt: skip
     world = ProcessWorld(store, membership.rank, membership.size, membership.local_rank)
@@ -49,10 +50,10 @@ def check_gpus(membership: Membership, device: torch.device) -> None:
         )
 
 
-def _meet(membership: Membership, seconds: float) -> dist.Store:
+def _meet(membership: Membership, seconds: float) -> Store:
     """Return the store of the run when all ranks have arrived; raise RunError if some are missing after `seconds`."""
     end = time.monotonic() + seconds
-    store = dist.PrefixStore(f"clearhead/{membership.attempt}", _open_store(membership, seconds))
+    store = PrefixStore(f"clearhead/{membership.attempt}", _open_store(membership, seconds))
     names = {rank: f"arrived/{rank}" for rank in range(membership.size)}
     try:
         store.set(names[membership.rank], "1")
@@ -73,16 +74,16 @@ def _meet(membership: Membership, seconds: float) -> dist.Store:
     return store
 
 
-def _open_store(membership: Membership, seconds: float) -> dist.Store:
+def _open_store(membership: Membership, seconds: float) -> Store:
     limit = timedelta(seconds=seconds)
     if membership.store is not None:
-        store = dist.FileStore(str(membership.store), membership.size)
+        store = FileStore(str(membership.store), membership.size)
         store.set_timeout(limit)
         return store
     is_master = membership.rank == 0 and not membership.has_agent_store
     place = f"{membership.address}:{membership.port}"
     try:
-        return dist.TCPStore(
+        return TCPStore(
             membership.address, membership.port, None, is_master=is_master, timeout=limit, wait_for_workers=False
         )
     except (dist.DistNetworkError, dist.DistStoreError, RuntimeError) as wrong:

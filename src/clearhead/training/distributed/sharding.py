@@ -1,13 +1,13 @@
-"""FSDP2: each rank keeps a part of every weight, gradient and optimiser state, and gathers a layer when it is used."""
+"""FSDP2: each rank keeps a part of every weight, gradient and optimiser state, and gathers a layer when it is used.
+
+The parts of torch that this needs take half a second to import, so they are imported only for a sharded run.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-from torch.distributed.tensor import DTensor, distribute_tensor
 
 from clearhead.model import Batch, Loss, TrainableModel
 from clearhead.training.config import TrainingConfig
@@ -19,6 +19,9 @@ class ShardedObjective(nn.Module):
     """The training objective of a sharded model: one forward, so that FSDP gathers and releases every weight."""
 
     def __init__(self, model: TrainableModel, config: TrainingConfig, world: World) -> None:
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
         super().__init__()
         assert isinstance(model, nn.Module)
         self.model, self._config = model, config
@@ -43,17 +46,19 @@ class ShardedObjective(nn.Module):
 
 def is_sharded(tensor: Tensor) -> bool:
     """Whether this rank has only a part of a tensor."""
-    return isinstance(tensor, DTensor)
+    return hasattr(tensor, "to_local")  # a DTensor, or a parameter that is one
 
 
 def local_part(tensor: Tensor) -> Tensor:
     """Return the part of a tensor that this rank has."""
-    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+    sharded: Any = tensor
+    return sharded.to_local() if is_sharded(tensor) else tensor
 
 
 def full_tensor(tensor: Tensor) -> Tensor:
     """Return a tensor gathered from all ranks, which all must call this."""
-    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+    sharded: Any = tensor
+    return sharded.full_tensor() if is_sharded(tensor) else tensor
 
 
 def full_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -64,8 +69,11 @@ def full_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 @torch.no_grad()
 def copy_into(tensor: Tensor, full: Tensor) -> None:
     """Copy a complete tensor into one of which this rank may have only a part."""
-    if isinstance(tensor, DTensor):
-        own = distribute_tensor(full.to(tensor.device), tensor.device_mesh, tensor.placements, src_data_rank=None)
-        tensor.to_local().copy_(own.to_local())
-    else:
+    if not is_sharded(tensor):
         tensor.copy_(full)
+        return
+    from torch.distributed.tensor import distribute_tensor
+
+    sharded: Any = tensor
+    own = distribute_tensor(full.to(tensor.device), sharded.device_mesh, sharded.placements, src_data_rank=None)
+    sharded.to_local().copy_(own.to_local())

@@ -1,17 +1,17 @@
 """Sharded checkpoints by torch.distributed.checkpoint, in safetensors files: each rank writes and reads its own parts.
 
-No file is pickled, and a run with another number of ranks (or one process) can read them.
+No file is pickled, and a run with another number of ranks (or one process) can read them. The parts of torch that this
+needs take half a second to import, so they are imported only for a sharded run.
 """
 
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
-import torch.distributed.checkpoint as dcp
+from safetensors import SafetensorError
 from torch import Tensor
-from torch.distributed.checkpoint.api import CheckpointException
-from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader, HuggingFaceStorageWriter
 
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.manifest import read_manifest, verify_if_listed
@@ -23,8 +23,12 @@ _NO_GROUP = "torch.distributed is disabled, unavailable or uninitialized"
 
 def save_shards(folder: Path, tensors: Mapping[str, Tensor]) -> None:
     """Write the parts of sharded tensors. All ranks must call this, with the same folder."""
+    from torch.distributed.checkpoint.api import CheckpointException
+    from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
+    from torch.distributed.checkpoint.state_dict_saver import save
+
     try:
-        dcp.save(dict(tensors), storage_writer=HuggingFaceStorageWriter(str(folder), save_distributed=True))
+        save(dict(tensors), storage_writer=HuggingFaceStorageWriter(str(folder), save_distributed=True))
     except CheckpointException as wrong:
         rank, (error, _) = next(iter(wrong.failures.items()))
         raise CheckpointError(f"rank {rank} could not write {printable(str(folder))} ({error}).") from None
@@ -40,12 +44,16 @@ def seal_shards(folder: Path) -> None:
 
 def load_shards(folder: Path, tensors: Mapping[str, Tensor]) -> None:
     """Copy a sharded checkpoint into tensors, complete or sharded over any number of ranks."""
+    from torch.distributed.checkpoint.api import CheckpointException
+    from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
+    from torch.distributed.checkpoint.state_dict_loader import load
+
     try:
         with warnings.catch_warnings():
             # each rank reads what it needs, without asking the others
             warnings.filterwarnings("ignore", message=_NO_GROUP)
-            dcp.load(dict(tensors), storage_reader=HuggingFaceStorageReader(str(folder)), no_dist=True)
-    except (CheckpointException, OSError, KeyError, ValueError, RuntimeError) as wrong:
+            load(dict(tensors), storage_reader=HuggingFaceStorageReader(str(folder)), no_dist=True)
+    except (CheckpointException, SafetensorError, OSError, KeyError, ValueError, RuntimeError) as wrong:
         raise CheckpointError(
             f"{printable(str(folder))} cannot be read ({printable(str(wrong).splitlines()[0])})."
         ) from None
@@ -65,10 +73,12 @@ def read_shards(folder: Path, prefix: str = "") -> dict[str, Tensor]:
 
 def shard_shapes(folder: Path) -> dict[str, tuple[torch.Size, torch.dtype]]:
     """Return the name, shape and dtype of every tensor in a sharded checkpoint."""
+    from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
+
     try:
-        metadata = HuggingFaceStorageReader(str(folder)).read_metadata().state_dict_metadata
-        return {name: (entry.size, entry.properties.dtype) for name, entry in metadata.items()}
-    except Exception as wrong:  # safetensors raises its own class for a damaged file, which has no common base
+        entries: Any = HuggingFaceStorageReader(str(folder)).read_metadata().state_dict_metadata
+        return {name: (entry.size, entry.properties.dtype) for name, entry in entries.items()}
+    except (SafetensorError, OSError, KeyError, ValueError) as wrong:
         raise CheckpointError(f"{printable(str(folder))} cannot be read ({printable(str(wrong))}).") from None
 
 

@@ -40,16 +40,17 @@ def check_rows(shapes: Sequence[Shape], config: TrainingConfig, world: World) ->
     """Raise ConfigError if no batch has a row for each rank; yield a note if some batches have too few."""
     most, fewest = (choose(shape.rows for shape in shapes) for choose in (max, min))
     if most < world.size:
+        rows, processes = ("1 row", "1 process") if most == 1 else (f"{most} rows", f"at most {most} processes")
         raise ConfigError(
-            f"training.batch_tokens = {config.tokens_per_batch:,} gives batches of at most {most} "
-            f"row{'s' if most > 1 else ''}, which cannot be divided among {world.size} processes. Use at most {most} "
-            f"processes, or a training.batch_tokens of at least {-(-config.tokens_per_batch * world.size // most):,}.",
+            f"training.batch_tokens = {config.tokens_per_batch:,} gives batches of {rows}, which cannot be divided among "
+            f"{world.size} processes. Use {processes}, or a training.batch_tokens of at least "
+            f"{-(-config.tokens_per_batch * world.size // most):,}.",
             options=("devices",),
         )
     if fewest < world.size:
         yield (
-            f"The smallest batches have {fewest} row{'s' if fewest > 1 else ''}, fewer than the {world.size} processes: "
-            "some processes only wait for these. A larger training.batch_tokens avoids that."
+            f"The smallest batches have {fewest} row{'s' if fewest > 1 else ''}, fewer than the {world.size} "
+            "processes: some processes only wait for these. A larger training.batch_tokens avoids that."
         )
 
 

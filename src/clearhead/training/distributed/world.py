@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch._C._distributed_c10d import Store
 
 _POLL = 0.05  # seconds between two looks at the store; Python handles signals in between
 
@@ -82,7 +83,7 @@ class World:
 class ProcessWorld(World):
     """Several processes in the default process group of torch (or one, with all its collectives)."""
 
-    def __init__(self, store: dist.Store, rank: int, size: int, local_rank: int = 0) -> None:
+    def __init__(self, store: Store, rank: int, size: int, local_rank: int = 0) -> None:
         self.rank, self.size = rank, size
         self._store, self._local_rank = store, local_rank
 
