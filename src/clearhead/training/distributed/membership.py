@@ -45,7 +45,8 @@ def read_membership(environment: Mapping[str, str] = os.environ) -> Membership |
     if not is_ours:
         missing += [name for name in ("MASTER_ADDR", "MASTER_PORT") if name not in environment]
     if missing:
-        raise RunError(f"WORLD_SIZE is set, but {' and '.join(missing)} is not. {_ADVICE}")
+        verb = "is" if len(missing) == 1 else "are"
+        raise RunError(f"WORLD_SIZE is set, but {' and '.join(missing)} {verb} not. {_ADVICE}")
     numbers = {name: _number(environment, name) for name in _NUMBERS if name in environment}
     rank, size = numbers["RANK"], numbers["WORLD_SIZE"]
     if not 0 <= rank < size:

@@ -42,8 +42,8 @@ def check_rows(shapes: Sequence[Shape], config: TrainingConfig, world: World) ->
     if most < world.size:
         rows, processes = ("1 row", "1 process") if most == 1 else (f"{most} rows", f"at most {most} processes")
         raise ConfigError(
-            f"training.batch_tokens = {config.tokens_per_batch:,} gives batches of {rows}, which cannot be divided among "
-            f"{world.size} processes. Use {processes}, or a training.batch_tokens of at least "
+            f"training.batch_tokens = {config.tokens_per_batch:,} gives batches of {rows}, which cannot be divided "
+            f"among {world.size} processes. Use {processes}, or a training.batch_tokens of at least "
             f"{-(-config.tokens_per_batch * world.size // most):,}.",
             options=("devices",),
         )

@@ -1,0 +1,84 @@
+"""`train --devices` and the processes of torchrun: what is refused before anything is started."""
+
+from pathlib import Path
+
+import pytest
+
+from clearhead.cli import train_ranks
+from clearhead.cli.train_ranks import check_ranks
+from clearhead.errors import ClearheadError
+from tests.command import run
+
+CONFIG = "data:\n  train:\n    - built_in: copy\ntraining: {steps: 7}\n"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "my.yaml"
+    path.write_text(CONFIG)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--plan",), "--plan is for one process, but there are 2. Remove it, or use --devices 1."),
+        (("--seeds", "3"), "--seeds is for one process, but there are 2. Remove it, or use --devices 1."),
+    ],
+)
+def test_what_one_process_does_is_refused(config: Path, options: tuple[str, ...], message: str) -> None:
+    result = run("train", str(config), "--devices", "2", *options)
+    assert (result.returncode, result.stderr) == (2, f"clearhead: {message}\n")
+
+
+def test_a_plan_is_made_by_one_process() -> None:
+    with pytest.raises(ClearheadError) as error:
+        check_ranks(3, has_text=True, has_plan=False, has_seeds=False)
+    assert str(error.value) == (
+        "a training from text files is for one process, but there are 3. Plan it with one process, and then train the "
+        "config FOLDER/plan.yaml, or use --devices 1."
+    )
+    check_ranks(1, has_text=True, has_plan=True, has_seeds=True)
+
+
+def test_no_process_at_all_is_refused(config: Path) -> None:
+    result = run("train", str(config), "--devices", "0")
+    assert result.returncode == 2
+    assert "Invalid value for '--devices': 0 is not in the range x>=1." in result.stderr
+
+
+def test_fsdp_with_one_process_is_refused(config: Path, tmp_path: Path) -> None:
+    options = ("--set", "training.parallel=fsdp", "--run", str(tmp_path / "run"))
+    result = run("train", str(config), *options)
+    assert (result.returncode, result.stderr) == (
+        2,
+        "clearhead: training.parallel = 'fsdp' shards the model over several processes, but there is only one. Start "
+        "several processes, or set training.parallel: ddp (--devices N).\n",
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_world_without_a_rank_is_refused(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    result = run("train", str(config))
+    assert result.returncode == 2
+    assert result.stderr.startswith("clearhead: WORLD_SIZE is set, but RANK and MASTER_ADDR and MASTER_PORT are not.")
+
+
+def test_ranks_of_torchrun_start_no_ranks(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}.items():
+        monkeypatch.setenv(name, value)
+    result = run("train", str(config), "--devices", "2")
+    assert (result.returncode, result.stderr) == (
+        2,
+        "clearhead: --devices starts processes, but this one was already started as rank 1 of 2. Remove --devices.\n",
+    )
+
+
+def test_one_device_is_an_ordinary_run(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train_ranks, "start_ranks", None)
+    result = run("train", str(config), "--devices", "1", "--run", str(config))
+    assert (result.returncode, result.stderr) == (
+        2,
+        f"clearhead: {config} is a file. Choose another folder for the run (--run).\n",
+    )
