@@ -1,8 +1,8 @@
 """Training with several processes: what one process loses to the exchange of gradients, and what two processes gain.
 
-In one run, on the same model and batches: our update without a process group; our update in a group of one process, with
-all its collectives; PyTorch's DistributedDataParallel in a group of one, around the same model; and, on a CPU, our update
-in two processes that share its cores. All make complete updates (forward, backward, clipping, AdamW), in turns.
+In one run, on the same model and batches: our update without a process group; our update in a group of one process,
+with all its collectives; PyTorch's DistributedDataParallel in a group of one, around the same model; and, on a CPU, our
+update in two processes that share its cores. All make complete updates (forward, backward, clipping, AdamW), in turns.
 
     python benchmarks/devices.py
     python benchmarks/devices.py --preset small --batch-tokens 4096 --device cuda

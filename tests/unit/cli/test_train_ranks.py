@@ -44,7 +44,8 @@ def test_a_plan_is_made_by_one_process() -> None:
 def test_no_process_at_all_is_refused(config: Path) -> None:
     result = run("train", str(config), "--devices", "0")
     assert result.returncode == 2
-    assert "Invalid value for '--devices': 0 is not in the range x>=1." in result.stderr
+    assert "--devices" in result.stderr
+    assert "greater than or equal to 1" in result.stderr
 
 
 def test_fsdp_with_one_process_is_refused(config: Path, tmp_path: Path) -> None:

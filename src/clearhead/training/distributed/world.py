@@ -121,7 +121,7 @@ class ProcessWorld(World):
         return _from_bytes(content)
 
     def share_all(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Yield the values of the first process, one at a time: it is asked for the next one only if all need it."""
+        """Yield the values of the first process, one at a time: the next one is made only when all ranks need it."""
         iterator = iter(values if self.is_first else ())
         while True:
             entry = self.share([value] if (value := next(iterator, None)) is not None else [])
