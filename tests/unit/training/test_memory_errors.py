@@ -7,9 +7,7 @@ from clearhead.training.memory_errors import explain_memory_errors, update_too_l
 
 
 def test_an_error_about_memory_is_explained() -> None:
-    steps = [3]
-    with pytest.raises(RunError) as error, explain_memory_errors(lambda: update_too_large(steps[0])):
-        steps[0] = 1009
+    with pytest.raises(RunError) as error, explain_memory_errors(lambda: update_too_large(1009)):
         raise MemoryError
     assert str(error.value) == (
         "Update 1,009 needs more memory than is available, even one row at a time. Saved checkpoints are not lost. Lower "

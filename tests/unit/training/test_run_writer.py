@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from clearhead.text.statistics import Percentiles
 from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.divergence import DivergenceError
 from clearhead.training.run import RunFolder
@@ -56,7 +55,7 @@ def test_other_processes_write_nothing(tmp_path: Path) -> None:
     writer.save_model(own.model, folder.best)
     writer.forget_metrics(3)
     assert writer.clean_up(3) == 0
-    writer.record_log_probs(Percentiles.model_construct())
+    writer.record_log_probs({"50": -0.7})
     assert writer.has_checkpoints, "it looks into the folder itself"
     assert writer.save_fault(7, [], None) == Path("run/diverged/step-00000007.json")  # type: ignore[arg-type]
     assert writer.last_good_checkpoint(DivergenceError(7, None)) == folder.checkpoints / "step-00000005"
