@@ -91,7 +91,17 @@ def as_rank(membership: "Membership") -> Iterator[None]:
             write_record(membership.failures, record)
         elif not isinstance(error, KeyboardInterrupt):
             typer.echo(f"clearhead: rank {membership.rank} failed: {printable(record.sentence)}", err=True)
+            if not record.is_of_connection:
+                _tell_torchrun(error)
     _leave(code)
+
+
+def _tell_torchrun(error: BaseException) -> None:
+    """Let torchrun repeat an error in its table of failures, if it has started this process."""
+    if "TORCHELASTIC_ERROR_FILE" in os.environ:
+        from torch.distributed.elastic.multiprocessing.errors import get_error_handler
+
+        get_error_handler().record_exception(error)
 
 
 def _leave(code: int) -> NoReturn:
