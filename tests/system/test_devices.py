@@ -65,8 +65,8 @@ def test_a_killed_rank_ends_all_and_is_named(config: Path, parallel: str, victim
     os.kill(run.processes[victim], signal.SIGKILL)
     assert run.wait() == 2
     assert run.output.splitlines()[-1] == (
-        f"clearhead: rank {victim} failed: it was ended by the signal 9 (SIGKILL). Was the memory of the machine full? "
-        "The other process was ended. Resume the run from its last checkpoint (--resume)."
+        f"clearhead: rank {victim} failed, and the other process was ended: it was ended by the signal 9 (SIGKILL). Was "
+        "the memory of the machine full? Resume the run from its last checkpoint (--resume)."
     )
     assert "Traceback" not in run.output
 
@@ -78,7 +78,10 @@ def test_an_error_of_one_rank_ends_all_and_is_named(config: Path) -> None:
     (run.folder / "metrics.jsonl").mkdir()
     assert run.wait() == 2
     last = run.output.splitlines()[-1]
-    assert last.startswith(f"clearhead: rank 0 failed: {run.folder}/metrics.jsonl cannot be written: Is a directory.")
+    assert last == (
+        f"clearhead: rank 0 failed, and the other process was ended: {run.folder}/metrics.jsonl cannot be written: Is a "
+        "directory."
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "shutdown"])

@@ -138,8 +138,8 @@ def describe_cause(cause: RankEnd, ends: Sequence[RankEnd]) -> str:
     records = [end.record for end in ends if end.record is not None and not end.record.is_of_connection]
     if cause.record is not None and len(records) == len(ends) and len({record.sentence for record in records}) == 1:
         return cause.record.sentence
-    others = "The other processes were ended." if len(ends) > 2 else "The other process was ended."
-    return f"rank {cause.rank} failed: {_reason(cause)} {others}"
+    others = "the other processes were ended" if len(ends) > 2 else "the other process was ended"
+    return f"rank {cause.rank} failed, and {others}: {_reason(cause)}"
 
 
 def _reason(cause: RankEnd) -> str:

@@ -84,14 +84,14 @@ def test_ranks_that_all_succeed_have_no_cause() -> None:
 def test_the_sentence_names_the_rank_and_its_error() -> None:
     ends = [lost(0), RankEnd(1, -signal.SIGKILL)]
     assert describe_cause(ends[1], ends) == (
-        "rank 1 failed: it was ended by the signal 9 (SIGKILL). Was the memory of the machine full? "
-        "The other process was ended."
+        "rank 1 failed, and the other process was ended: it was ended by the signal 9 (SIGKILL). Was the memory of the "
+        "machine full?"
     )
     ends = [lost(0), wrong(1), lost(2)]
-    assert describe_cause(ends[1], ends) == "rank 1 failed: the disk is full. The other processes were ended."
+    assert describe_cause(ends[1], ends) == "rank 1 failed, and the other processes were ended: the disk is full."
     ends = [lost(0), RankEnd(1, 7)]
     assert describe_cause(ends[1], ends) == (
-        "rank 1 failed: it ended with the exit code 7 and no message. The other process was ended."
+        "rank 1 failed, and the other process was ended: it ended with the exit code 7 and no message."
     )
 
 
