@@ -59,6 +59,8 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         },
         {"torch", "numpy", "matplotlib"},
     ),
+    # clearhead itself: the version, which all workers must share
+    "cluster": ({"clearhead", "decoding", "formats"}, {"pyarrow", "ray"}),
     "documents": ({"text"}, {"lxml", "markdown_it", "polib"}),
     "serve": (
         {

@@ -1,20 +1,26 @@
 """`clearhead score`: the log-probability of given sentences under a model, by sentence and by token."""
 
-import math
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clearhead.cli.cluster_options import ClusterOptions
 from clearhead.cli.model_option import Device, ModelOption, chosen_model
-from clearhead.errors import ClearheadError, ConfigError, not_installed
+from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.translate_cluster import show_interruption
+from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
 if TYPE_CHECKING:
-    from clearhead.decoding.scoring import ScoredTarget, Scorer, ScoreTotal, TextPair
+    from clearhead.decoding.scoring import ScoreTotal
+    from clearhead.decoding.scoring_job import ScoreOutput
 
 _EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
-_HEADINGS = ("log_prob", "perplexity", "tokens")
 
 
 class ModelPrecision(StrEnum):
@@ -33,7 +39,76 @@ class TooLongLines(StrEnum):
     skip = "skip"
 
 
+@dataclass(frozen=True)
+class ScoreOptions:
+    """What is written for each pair, and where."""
+
+    tokens: Annotated[bool, typer.Option("--tokens", help="Also print every token with its log-probability.")] = False
+    total: Annotated[bool, typer.Option("--total", help="Print only one line with the total of all sentences.")] = False
+    max_perplexity: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            help="Filter: print the pairs themselves (source, tab, target), and only those with at most this "
+            "perplexity. \\[default: off]",
+        ),
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Output file; FILE.part until it is complete. \\[default: standard output]"
+        ),
+    ] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an unfinished output file.")] = False
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per line, with numbers in full precision.")
+    ] = False
+
+    def check(self) -> None:
+        """Raise an error if options contradict each other."""
+        if self.resume and self.output is None:
+            raise ConfigError("--resume continues an output file. Name the file with --output FILE.")
+        if self.total and (self.output is not None or self.max_perplexity is not None):
+            flag = "--output" if self.output is not None else "--max-perplexity"
+            raise ConfigError(f"--total prints only the total, so {flag} has nothing to write. Remove one of them.")
+        if self.tokens and self.max_perplexity is not None and not self.as_json:
+            raise ConfigError("--max-perplexity prints the pairs themselves. To get their tokens too, give --json.")
+
+    def job_output(self) -> "ScoreOutput":
+        """Return what the job writes for each pair."""
+        from clearhead.decoding.scoring_job import ScoreOutput
+
+        return ScoreOutput(self.tokens, self.as_json, self.total, self.max_perplexity)
+
+
+@dataclass(frozen=True)
+class ScorerOptions:
+    """How the model runs, and what it does with lines that are too long."""
+
+    too_long: Annotated[
+        TooLongLines,
+        typer.Option(
+            help="For lines that are longer than the model supports: stop with an error (refuse), or skip them."
+        ),
+    ] = TooLongLines.refuse
+    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto
+    precision: Annotated[ModelPrecision, typer.Option(help="Number type to compute in.")] = ModelPrecision.auto
+
+
+@dataclass(frozen=True)
+class ScoringOutcome:
+    """What a run has scored: the total, the pairs kept by the filter, and those that an earlier run had scored."""
+
+    total: "ScoreTotal"
+    vocabulary: str
+    num_kept: int
+    num_earlier: int = 0
+    is_complete_already: bool = False
+
+
+@with_option_groups
 def score(
+    *,
     files: Annotated[
         list[str],
         typer.Argument(
@@ -42,128 +117,155 @@ def score(
         ),
     ],
     model: ModelOption = None,
-    tokens: Annotated[bool, typer.Option("--tokens", help="Also print every token with its log-probability.")] = False,
-    total: Annotated[
-        bool, typer.Option("--total", help="Print only one line with the total of all sentences.")
-    ] = False,
-    too_long: Annotated[
-        TooLongLines,
-        typer.Option(
-            help="For lines that are longer than the model supports: stop with an error (refuse), or skip them."
-        ),
-    ] = TooLongLines.refuse,
-    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto,
-    precision: Annotated[ModelPrecision, typer.Option(help="Number type to compute in.")] = ModelPrecision.auto,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per line, with numbers in full precision.")
-    ] = False,
+    shown: ScoreOptions,
+    scorer: ScorerOptions,
+    cluster: ClusterOptions,
 ) -> None:
     """Compute the log-probability (natural logarithm) and perplexity of given sentences under a model."""
     try:
-        from clearhead.decoding.scoring import ScoreTotal, open_scorer
-        from clearhead.files.destination import check_standard_output
+        from clearhead.decoding.job import JobInterrupted
 
         folder = chosen_model(model, files)
+        shown.check()
         if files.count("-") > 1:
             raise ConfigError("standard input can only be read once. Give a file for one of them.")
-        check_standard_output(files)
-        scorer = open_scorer(folder, device=device.value, precision=precision.value, too_long=too_long.value)
+        _check_output(shown.output, folder, files)
+        run = _score_on_cluster if cluster.is_used else _score_here
+        try:
+            with _counter(files[-1], shown.output) as count:
+                outcome = run(ScoringRequest(folder, files, shown, scorer, cluster), count)
+        except JobInterrupted as interruption:
+            show_interruption(interruption.num_done if shown.output is not None else 0)
+            raise typer.Exit(130) from None
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
             raise ClearheadError(not_installed("score", missing.name, "translate")) from None
         raise
-    pairs = _pairs(scorer, files)
-    sums = ScoreTotal()
-    for target in _targets(scorer, pairs, files[-1]):
-        if not as_json and not total and sums.num_sentences == 0:
-            typer.echo("\t".join([*_HEADINGS, *["log_probs"] * tokens]))
-        sums.add(target)
-        if not total:
-            typer.echo(_json(scorer, target, tokens) if as_json else _line(scorer, target, tokens))
-    _show_total(sums, scorer.vocabularies.digest[:12], to_output=total, as_json=as_json)
+    if outcome.is_complete_already:
+        typer.echo(f"clearhead: {printable(str(shown.output))} is already complete.", err=True)
+    else:
+        _show(outcome, shown)
 
 
-def _pairs(scorer: "Scorer", files: list[str]) -> Iterator["TextPair"]:
-    from clearhead.decoding.scoring import read_pairs
+@dataclass(frozen=True)
+class ScoringRequest:
+    """What to score, and how."""
 
-    if scorer.has_source and len(files) != 2:
-        raise ConfigError(
-            f"this model translates: give two files, the sentences and their translations, not {len(files)}."
+    model: Path
+    files: list[str]
+    shown: ScoreOptions
+    scorer: ScorerOptions
+    cluster: ClusterOptions
+
+
+def _score_here(request: ScoringRequest, count: Callable[[int], None]) -> ScoringOutcome:
+    """Score in this process."""
+    from clearhead.decoding.scoring import open_scorer, read_pairs
+    from clearhead.decoding.scoring_job import ScoringJob, check_num_files
+
+    options, shown, files = request.scorer, request.shown, request.files
+    scorer = open_scorer(
+        request.model,
+        device=options.device.value,
+        precision=options.precision.value,
+        too_long=options.too_long.value,
+    )
+    check_num_files(len(files), has_source=scorer.has_source)
+    job = ScoringJob(scorer, shown.job_output())
+    pairs = read_pairs(files[0] if scorer.has_source else None, files[-1])
+    is_run = job.run(pairs, shown.output, resume=shown.resume, progress=count)
+    return ScoringOutcome(
+        job.total, scorer.vocabularies.digest, job.num_kept, job.num_earlier, is_complete_already=not is_run
+    )
+
+
+def _score_on_cluster(request: ScoringRequest, count: Callable[[int], None]) -> ScoringOutcome:
+    """Score on the workers of a Ray cluster."""
+    from dataclasses import replace
+
+    from clearhead.formats.model_folder import find_model
+
+    if "-" in request.files:
+        raise ConfigError("standard input cannot be read on a cluster. Save it as a file, and name the file.")
+    options, shown = request.scorer, request.shown
+    found = find_model(request.model)
+    folder = replace(found, folder=found.folder.absolute(), vocabularies=found.vocabularies.absolute())
+    with request.cluster.connected(options.device.value) as (cluster, pool):
+        from clearhead.cluster.job import repeated_sentence
+        from clearhead.cluster.scoring import ClusterScoring, ScoringTask
+
+        task = ScoringTask(
+            folder,
+            tuple(request.files),
+            shown.job_output(),
+            options.device.value,
+            options.precision.value,
+            options.too_long.value,
         )
-    if not scorer.has_source and len(files) != 1:
-        raise ConfigError(f"this is a language model, which reads no source: give one file, not {len(files)}.")
-    return read_pairs(files[0] if scorer.has_source else None, files[-1])
+        job = ClusterScoring(task, count)
+        is_run = job.run(cluster, pool, shown.output, resume=shown.resume)
+    if job.num_repeated:
+        typer.echo(f"clearhead: {repeated_sentence(job.num_repeated)}", err=True)
+    return ScoringOutcome(job.total, job.vocabulary, job.num_kept, job.num_earlier, is_complete_already=not is_run)
 
 
-def _targets(scorer: "Scorer", pairs: Iterator["TextPair"], name: str) -> Iterator["ScoredTarget"]:
-    """Yield the scores, with a line counter on the terminal if the scores are printed elsewhere."""
-    import sys
+def _check_output(output: Path | None, model: Path, files: list[str]) -> None:
+    """Raise an error, before the model is loaded, if the output cannot be written or would overwrite an input."""
+    from clearhead.files.destination import Output, check_outputs, check_standard_output
+    from clearhead.files.line_output import COMPANIONS
+    from clearhead.formats.model_files import model_files
+    from clearhead.formats.model_folder import find_model
 
+    if output is None:
+        check_standard_output(files)
+    else:
+        outputs = [Output(output, companions=COMPANIONS)]
+        check_outputs(outputs, files, model_files=model_files(find_model(model)))
+
+
+@contextmanager
+def _counter(name: str, output: Path | None) -> Iterator[Callable[[int], None]]:
+    """Yield a function that shows a number of lines, on a terminal to which no scores are printed."""
+    if not sys.stderr.isatty() or (output is None and sys.stdout.isatty()):
+        yield lambda num_lines: None
+        return
+    from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from clearhead.decoding.scoring import shown_name
 
-    targets = scorer.score(pairs)
-    if not sys.stderr.isatty() or sys.stdout.isatty():
-        yield from targets
-        return
-    from rich.console import Console
-
     columns = (TextColumn(f"{shown_name(name)}"), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield from progress.track(targets, total=None)
+        task = progress.add_task("", total=None)
+        yield lambda num_lines: progress.update(task, completed=num_lines)
 
 
-def _line(scorer: "Scorer", target: "ScoredTarget", has_tokens: bool) -> str:
-    if target.perplexity is None:
-        cells = ["" if target.is_skipped else "0", "", "" if target.is_skipped else "0"]
-    else:
-        cells = [f"{target.log_prob:.6f}", f"{target.perplexity:.6g}", str(len(target.tokens))]
-    if has_tokens:
-        pieces = scorer.vocabularies.target.pieces(target.tokens)
-        cells.append(" ".join(f"{piece}:{value:.4f}" for piece, value in zip(pieces, target.log_probs, strict=True)))
-    return "\t".join(cells)
-
-
-def _json(scorer: "Scorer", target: "ScoredTarget", has_tokens: bool) -> str:
+def _show(outcome: ScoringOutcome, shown: ScoreOptions) -> None:
+    """Print the total: to stdout if it is the result, otherwise to stderr."""
     import json
 
-    record: dict[str, Any] = {
-        "log_prob": None if target.is_skipped else target.log_prob,
-        "perplexity": _finite(target.perplexity),
-        "num_tokens": None if target.is_skipped else len(target.tokens),
-    }
-    if has_tokens:
-        record |= {"tokens": scorer.vocabularies.target.pieces(target.tokens), "log_probs": target.log_probs}
-    return json.dumps(record, ensure_ascii=False)
-
-
-def _finite(value: float | None) -> float | None:
-    """Return None for infinity, which JSON cannot represent."""
-    return None if value is None or math.isinf(value) else value
-
-
-def _show_total(sums: "ScoreTotal", vocabulary: str, to_output: bool, as_json: bool) -> None:
-    """Print the total: to stdout if it is the result, otherwise to stderr."""
+    from clearhead.decoding.scoring_job import finite
     from clearhead.evaluation.scores import perplexity
 
-    score = perplexity(sums.log_prob, sums.num_tokens, vocabulary) if sums.num_tokens else None
-    if to_output and as_json:
-        import json
-
+    sums = outcome.total
+    score = perplexity(sums.log_prob, sums.num_tokens, outcome.vocabulary[:12]) if sums.num_tokens else None
+    if shown.total and shown.as_json:
         record = {
             "sentences": sums.num_sentences,
             "skipped": sums.num_skipped,
             "num_tokens": sums.num_tokens,
             "log_prob": sums.log_prob,
-            "perplexity": None if score is None else _finite(score.value),
+            "perplexity": None if score is None else finite(score.value),
             "signature": None if score is None else score.signature,
         }
         typer.echo(json.dumps(record, ensure_ascii=False))
         return
     skipped = f", {sums.num_skipped:,} too long and skipped" if sums.num_skipped else ""
+    earlier = f" (and {outcome.num_earlier:,} in an earlier run)" if outcome.num_earlier else ""
+    kept = f", {outcome.num_kept:,} kept" if shown.max_perplexity is not None else ""
     ending = f", {score.name} {score.value:.6g} ({score.signature})" if score is not None else ""
     typer.echo(
-        f"{sums.num_sentences:,} sentences{skipped}, {sums.num_tokens:,} tokens, log P {sums.log_prob:.6f}{ending}",
-        err=not to_output,
+        f"{sums.num_sentences:,} sentences{earlier}{kept}{skipped}, {sums.num_tokens:,} tokens, "
+        f"log P {sums.log_prob:.6f}{ending}",
+        err=not shown.total,
     )

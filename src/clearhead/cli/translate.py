@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.core import TyperCommand
 
+from clearhead.cli.cluster_options import ClusterOptions
 from clearhead.cli.flags import with_flags
 from clearhead.cli.model_option import ModelOption, translation_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.text_lines import refuse_files
+from clearhead.cli.translate_cluster import ClusterRequest, run_on_cluster, show_interruption
 from clearhead.cli.translate_document import DocumentFlags, DocumentTask, document_name, run_document
 from clearhead.cli.translate_options import (
     EngineOptions,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from clearhead.decoding.alignment import AlignmentRule
     from clearhead.decoding.annotation import Annotator
+    from clearhead.decoding.engines.engine import EngineNeeds
     from clearhead.decoding.job import Explainer, TranslationJob
     from clearhead.decoding.pipeline import Remark
     from clearhead.decoding.search.settings import SearchSettings
@@ -56,6 +59,7 @@ def translate(
     shown: ShownOptions,
     engine: EngineOptions,
     documents: DocumentFlags,
+    cluster: ClusterOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")] = False,
 ) -> None:
     """Translate sentences or a file."""
@@ -70,18 +74,24 @@ def translate(
         refuse_files(sentences, "translate")
         shown.check(lines)
         settings = search.settings()
-        if documents.is_document(lines.input):
+        if not cluster.is_used and documents.is_document(lines.input):
             name = document_name(lines, _line_options(lines, settings, shown, as_json), has_texts=bool(sentences))
             _check_outputs(path, lines, shown, phrases, has_texts=False)
             task = DocumentTask(name, lines.output, documents.all_messages, shown.quiet)
             run_document(task, chosen, settings, lines.options(phrases, chosen.language, has_scores=False), engine)
             return
-        source = lines.source(sentences)
         has_scores = shown.scores or as_json or settings.n_best > 1
         options = lines.options(phrases, chosen.language, has_scores=has_scores)
+        needs = EngineNeeds(settings, (*options.constraints.uses, *shown.uses), lines.num_characters(sentences))
+        output = JobOutput(shown.scores, shown.align, shown.draw, shown.alternatives, shown.choices, as_json)
+        if cluster.is_used:
+            rule = _rule_of_driver(path, needs, shown)
+            request = ClusterRequest(path, needs, settings, options, output, rule, engine, sentences)
+            run_on_cluster(cluster, request, lines, shown, lambda remark: _with_flags(remark, context))
+            return
+        source = lines.source(sentences)
         _check_outputs(path, lines, shown, phrases, has_texts=bool(sentences))
-        uses = (*options.constraints.uses, *shown.uses)
-        translator = engine.load(path, EngineNeeds(settings, uses, lines.num_characters(sentences)))
+        translator = engine.load(path, needs)
         for note in translator.notes:
             typer.echo(f"clearhead: {note}", err=True)
         rule = _alignment_rule(translator, path, shown)
@@ -100,7 +110,6 @@ def translate(
             _advancing(progress, is_slow=translator.engine.name == "numpy" and engine.is_auto and not shown.quiet),
             progress.resume,
         )
-        output = JobOutput(shown.scores, shown.align, shown.draw, shown.alternatives, shown.choices, as_json)
         job = TranslationJob(translator, source, settings, options, output, hooks)
         _run(job, lines, lines.window_size(translator.engine.name, is_typed=is_typed), progress)
     except ModuleNotFoundError as missing:
@@ -174,6 +183,15 @@ def _check_outputs(
         check_outputs(outputs, [*inputs, *model_files(find_model(model))])
     if lines.output is None:
         check_standard_output(inputs)
+
+
+def _rule_of_driver(model: "Path | ModelFolder", needs: "EngineNeeds", shown: ShownOptions) -> "AlignmentRule | None":
+    """Return the rule for alignments on a cluster; only then the model is loaded here, on the CPU."""
+    if not shown.reads_attention:
+        return None
+    from clearhead.decoding.translator import Translator
+
+    return _alignment_rule(Translator.load(model, device="cpu", needs=needs), model, shown)
 
 
 def _alignment_rule(
@@ -256,7 +274,5 @@ def _run(job: "TranslationJob", lines: LineOptions, window: int, progress: Trans
         with progress:
             job.run(lines.output, window=window, resume=lines.resume)
     except JobInterrupted as interruption:
-        num_done = interruption.num_done
-        advice = f" {num_done:,} lines are done. To continue, run the same command with --resume." if num_done else ""
-        typer.echo(f"clearhead: interrupted.{advice}", err=True)
+        show_interruption(interruption.num_done)
         raise typer.Exit(130) from None

@@ -198,7 +198,7 @@ class TranslationJob:
         for sentence in self.pipeline.unfamiliar.summary():
             self.hooks.remark(Remark(sentence, is_advice=True))
         if self.skipped:
-            self.hooks.remark(Remark(_skipped_sentence(self.skipped, self.num_skipped)))
+            self.hooks.remark(Remark(skipped_sentence(self.skipped, self.num_skipped)))
 
     def translated(self, window: Sequence[InputLine]) -> bytes:
         """Translate one window of lines; return the bytes to write."""
@@ -301,7 +301,7 @@ class TranslationJob:
         return f"{line.line.rstrip().removesuffix('}').rstrip()}, {_json(new_values)[1:]}"
 
 
-def _skipped_sentence(faults: Sequence[Fault], number: int) -> str:
+def skipped_sentence(faults: Sequence[Fault], number: int) -> str:
     """Return how many lines were skipped, with the numbers of the first ones and their reasons."""
     places = ", ".join(f"{fault.line} ({fault.reason})" for fault in faults)
     more = f" and {number - len(faults):,} more" if number > len(faults) else ""

@@ -21,7 +21,7 @@ from clearhead.model.modes import evaluation_mode
 from clearhead.text.tokeniser import Vocabularies
 
 TooLong = Literal["refuse", "skip"]
-_WINDOW = 2048  # pairs in memory at a time, sorted by length
+SCORE_WINDOW = 2048  # pairs in memory at a time, sorted by length
 _BATCH_TOKENS = 4096
 _MAX_LOGITS = 2**25  # numbers in one batch of logits: 128 MB in float32
 
@@ -90,6 +90,7 @@ class Scorer:
     model: SequenceModel
     vocabularies: Vocabularies
     too_long: TooLong = "refuse"
+    fingerprint: str | None = None  # a hash of the model files
 
     @property
     def has_source(self) -> bool:
@@ -100,11 +101,12 @@ class Scorer:
         """Yield the scores of pairs in order, with one window of pairs in memory at a time."""
         remaining = iter(pairs)
         first = 1
-        while window := list(islice(remaining, _WINDOW)):
-            yield from self._score_window(window, first)
+        while window := list(islice(remaining, SCORE_WINDOW)):
+            yield from self.score_window(window, first)
             first += len(window)
 
-    def _score_window(self, window: Sequence[TextPair], first: int) -> list[ScoredTarget]:
+    def score_window(self, window: Sequence[TextPair], first: int = 1) -> list[ScoredTarget]:
+        """Return the scores of pairs that are in memory; `first` is the number of the first one, for messages."""
         scores = [ScoredTarget()] * len(window)
         rows = []
         for row in self._rows(window):
@@ -180,7 +182,7 @@ def open_scorer(
     model = load_model(folder, device, precision)
     if not (model.can_translate or model.can_continue_text):
         raise ConfigError("a model of shape encoder generates no text, so it cannot give a text a probability.")
-    return Scorer(model.eval(), vocabularies, too_long)
+    return Scorer(model.eval(), vocabularies, too_long, folder.fingerprint)
 
 
 def read_pairs(source: str | None, target: str) -> Iterator[TextPair]:
@@ -218,6 +220,13 @@ class ScoreTotal:
     num_skipped: int = 0
     num_tokens: int = 0
     log_prob: float = 0.0
+
+    def merge(self, later: "ScoreTotal") -> None:
+        """Add the totals of later sentences."""
+        self.num_sentences += later.num_sentences
+        self.num_skipped += later.num_skipped
+        self.num_tokens += later.num_tokens
+        self.log_prob += later.log_prob
 
     def add(self, target: ScoredTarget) -> None:
         """Add one sentence to the totals."""

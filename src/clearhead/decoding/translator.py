@@ -58,7 +58,12 @@ class Translator:
 
         The engine is chosen so that it supports `needs`. A translation that needs more switches to another engine.
         """
-        folder, choice = find_model(path), EngineChoice(engine, device, precision)
+        return cls.open(path, EngineChoice(engine, device, precision), needs)
+
+    @classmethod
+    def open(cls, path: str | Path | ModelFolder, choice: EngineChoice, needs: EngineNeeds) -> "Translator":
+        """Load a model with the chosen engine, device, precision and number of threads."""
+        folder = find_model(path)
         folder.start_verification()
         vocabularies = load_vocabularies(folder)
         opened = open_engine(folder, choice, needs)

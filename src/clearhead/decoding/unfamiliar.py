@@ -9,7 +9,7 @@ other kinds.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS
@@ -62,15 +62,45 @@ class UnusualText:
 
 
 @dataclass
+class FindingCounts:
+    """How many lines were checked, how many of them have findings of each kind, and the first line of each kind."""
+
+    num_lines: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, tuple[int, str]] = field(default_factory=dict)  # the number of the line, and what it has
+
+    def add(self, number: int, findings: Iterable[UnusualText]) -> None:
+        """Count a line with its findings."""
+        self.num_lines += 1
+        for finding in findings:
+            self.counts[finding.kind] = self.counts.get(finding.kind, 0) + 1
+            self.examples.setdefault(finding.kind, (number, finding.example))
+
+    def merge(self, later: "FindingCounts") -> None:
+        """Add the counts of later lines."""
+        self.num_lines += later.num_lines
+        for kind, count in later.counts.items():
+            self.counts[kind] = self.counts.get(kind, 0) + count
+            self.examples.setdefault(kind, later.examples[kind])
+
+    def summary(self) -> list[str]:
+        """Return one sentence about all lines for each kind of finding."""
+        if self.num_lines == 1:
+            return [str(UnusualText(kind, example)) for kind, (_, example) in self.examples.items()]
+        return [
+            f"{self.counts[kind]:,} of {self.num_lines:,} lines: {kind}, for example in line {number}: {example}."
+            for kind, (number, example) in self.examples.items()
+        ]
+
+
+@dataclass
 class UnfamiliarText:
     """Checks the parts of lines, and counts the lines with findings of each kind."""
 
     statistics: TextStatistics
     source: Tokeniser
     language: str | None = None  # of the translations, if it is known
-    num_lines: int = 0
-    _counts: dict[str, int] = field(default_factory=dict)
-    _first: dict[str, tuple[int, UnusualText]] = field(default_factory=dict)  # the first line of each kind
+    counts: FindingCounts = field(default_factory=FindingCounts)
 
     @property
     def needs_scores(self) -> bool:
@@ -82,7 +112,6 @@ class UnfamiliarText:
 
         `capitals` is a sentence of the line that was in capital letters, if there is one.
         """
-        self.num_lines += 1
         findings: dict[str, UnusualText] = {}
         if capitals:
             findings[CAPITALS] = UnusualText(CAPITALS, f"'{printable(_shortened(capitals))}'")
@@ -100,20 +129,12 @@ class UnfamiliarText:
                 finding = check(part)
                 if finding is not None:
                     findings.setdefault(finding.kind, finding)
-        for kind, finding in findings.items():
-            self._counts[kind] = self._counts.get(kind, 0) + 1
-            self._first.setdefault(kind, (number, finding))
+        self.counts.add(number, findings.values())
         return tuple(map(str, findings.values()))
 
     def summary(self) -> list[str]:
         """Return one sentence about all lines for each kind of finding."""
-        if self.num_lines == 1:
-            return [str(finding) for _, finding in self._first.values()]
-        return [
-            f"{self._counts[kind]:,} of {self.num_lines:,} lines: {kind}, for example in line {number}: "
-            f"{finding.example}."
-            for kind, (number, finding) in self._first.items()
-        ]
+        return self.counts.summary()
 
     def _characters(self, part: TranslatedPart) -> UnusualText | None:
         if self.source.unk not in part.ids or self.source.config.kind == "word":

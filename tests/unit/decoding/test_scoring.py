@@ -79,7 +79,7 @@ def test_batches_and_windows_change_nothing(vocabularies: Vocabularies, monkeypa
     scorer = Scorer(make_model(vocabularies), vocabularies)
     pairs = [TextPair(one, other) for one in LINES for other in LINES[::-1]]
     alone = [scored for pair in pairs for scored in scorer.score([pair])]
-    monkeypatch.setattr(scoring, "_WINDOW", 13)
+    monkeypatch.setattr(scoring, "SCORE_WINDOW", 13)
     monkeypatch.setattr(scoring, "_BATCH_TOKENS", 31)
     for one, together in zip(alone, scorer.score(iter(pairs)), strict=True):
         assert together.tokens == one.tokens
@@ -88,7 +88,7 @@ def test_batches_and_windows_change_nothing(vocabularies: Vocabularies, monkeypa
 
 
 def test_pairs_are_read_a_window_at_a_time(vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "_WINDOW", 7)
+    monkeypatch.setattr(scoring, "SCORE_WINDOW", 7)
     num_read = 0
 
     def endless() -> Iterator[TextPair]:

@@ -22,11 +22,12 @@ _EXTRAS: Mapping[EngineName, str] = {"torch": "translate", "ctranslate2": "fast"
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """The requested engine, device and precision."""
+    """The requested engine, device and precision, and the number of threads of CTranslate2 (0: one for each core)."""
 
     engine: EngineName = "auto"
     device: DeviceName = "auto"
     precision: Precision = "auto"
+    num_threads: int = 0
 
     def __post_init__(self) -> None:
         for name, kind in (("engine", EngineName), ("device", DeviceName), ("precision", Precision)):
@@ -117,7 +118,7 @@ def _open(name: EngineName, model: ModelFolder, choice: EngineChoice) -> Engine:
     if name == "ctranslate2":
         from clearhead.decoding.engines.ctranslate2_engine import open_ctranslate2
 
-        return open_ctranslate2(model, choice.device, choice.precision)
+        return open_ctranslate2(model, choice.device, choice.precision, choice.num_threads)
     if name == "numpy":
         from clearhead.decoding.engines.numpy_engine import open_numpy
 
