@@ -5,12 +5,18 @@ import signal
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_hex
 
 # Before torch or numpy is loaded: one test process runs per core, and threads of several processes would compete for the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # CTranslate2 multiplies int8 with oneDNN on some processors, which saturates, and with MKL on others: tests of our
 # conversion use the exact one everywhere.
 os.environ.setdefault("CT2_USE_MKL", "1")
+# Ray reads these once, when it is imported. A token keeps others out of the clusters that tests start, and in the
+# environment it is not written to the home folder.
+os.environ.setdefault("RAY_AUTH_MODE", "token")
+os.environ.setdefault("RAY_AUTH_TOKEN", token_hex(32))
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 # A shell's background jobs ignore Ctrl-C, and so would every program that a test starts in order to interrupt it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

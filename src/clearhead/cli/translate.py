@@ -85,8 +85,9 @@ def translate(
         needs = EngineNeeds(settings, (*options.constraints.uses, *shown.uses), lines.num_characters(sentences))
         output = JobOutput(shown.scores, shown.align, shown.draw, shown.alternatives, shown.choices, as_json)
         if cluster.is_used:
-            rule = _rule_of_driver(path, needs, shown)
-            request = ClusterRequest(path, needs, settings, options, output, rule, engine, sentences)
+            request = ClusterRequest(
+                path, needs, settings, options, output, lambda: _rule_of_driver(path, needs, shown), engine, sentences
+            )
             run_on_cluster(cluster, request, lines, shown, lambda remark: _with_flags(remark, context))
             return
         source = lines.source(sentences)

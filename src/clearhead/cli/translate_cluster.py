@@ -32,7 +32,7 @@ class ClusterRequest:
     search: "SearchSettings"
     options: "TranslationOptions"
     output: "JobOutput"
-    rule: "AlignmentRule | None"
+    find_rule: "Callable[[], AlignmentRule | None]"  # for alignments; it can load the model
     engine: EngineOptions
     texts: list[str]
 
@@ -48,7 +48,7 @@ class ClusterRequest:
         folder = replace(found, folder=found.folder.absolute(), vocabularies=found.vocabularies.absolute())
         engine = self.engine
         choice = EngineChoice(engine.engine.value, engine.device.value, engine.precision.value)
-        return TranslationTask(folder, choice, self.needs, self.search, self.options, self.output, self.rule)
+        return TranslationTask(folder, choice, self.needs, self.search, self.options, self.output, self.find_rule())
 
 
 def run_on_cluster(

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
+from typing import Literal
 
 from clearhead.errors import ConfigError, RunError, not_installed, printable
 
@@ -47,6 +49,8 @@ def connected(address: str, num_workers: int | None = None) -> Iterator[RayClust
         raise ConfigError(not_installed("a cluster", "ray", "cluster"))
     _prepare_environment()
     existing = _existing_cluster() if address == AUTO else _checked(address)
+    if existing is None:
+        _set_token()
     import ray
 
     _silence()
@@ -113,6 +117,16 @@ def _prepare_environment() -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
 
+def _set_token() -> None:
+    """Protect a cluster that is started here with a token of its own, unless the user has chosen otherwise.
+
+    Ray would write one token for all clusters to the user's home folder. It reads the variables when it is imported.
+    """
+    if "RAY_AUTH_MODE" not in os.environ and "ray" not in sys.modules:
+        os.environ["RAY_AUTH_MODE"] = "token"
+        os.environ["RAY_AUTH_TOKEN"] = token_hex(32)
+
+
 def _silence() -> None:
     import ray.data  # it configures its logger when it is imported
 
@@ -155,7 +169,14 @@ def _checked(address: str) -> str:
             f"correct the address, or give {AUTO}.",
             options=("ray",),
         ) from None
-    if not _is_ray(address):
+    answer = _ask_ray(address)
+    if answer == "token":
+        raise RunError(
+            f"the Ray cluster at {shown} requires a token. Set the environment variables RAY_AUTH_MODE=token and "
+            "RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH as on its nodes.",
+            options=("ray",),
+        )
+    if answer != "yes":
         raise RunError(
             f"what answers at {shown} is not a Ray cluster of this version, or it did not answer within "
             f"{ANSWER_LIMIT:.0f} s. Correct the address, or give {AUTO}.",
@@ -164,8 +185,11 @@ def _checked(address: str) -> str:
     return address
 
 
-def _is_ray(address: str) -> bool:
-    """Return whether Ray's own check of a cluster succeeds, in a process of its own that can be ended."""
+def _ask_ray(address: str) -> Literal["yes", "no", "token"]:
+    """Return whether Ray's own check of a cluster succeeds, or fails for lack of a token.
+
+    It runs in a process of its own, because it can abort the process, and waits for a time that cannot be limited.
+    """
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     try:
         check = subprocess.run(
@@ -176,5 +200,7 @@ def _is_ray(address: str) -> bool:
             env={**os.environ, "RAY_gcs_rpc_server_connect_timeout_s": _CHECK_LIMIT},
         )
     except subprocess.TimeoutExpired:
-        return False
-    return check.returncode == 0
+        return "no"
+    if check.returncode == 0:
+        return "yes"
+    return "token" if b"AuthenticationError" in check.stderr else "no"

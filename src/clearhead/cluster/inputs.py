@@ -22,9 +22,9 @@ class InputRequest:
     text: str | None = None
     on_fault: OnFault = "refuse"
 
-    def source(self, name: str) -> LineSource:
-        """Return the source of one file."""
-        if is_parquet(name) and self.form is None:
+    def source(self, name: str | None) -> LineSource:
+        """Return the source of one file, or of the text."""
+        if name is not None and is_parquet(name) and self.form is None:
             return LineSource(name, "text", self.column or "source", None, self.on_fault)
         return LineSource.of(name, self.form, self.column, self.text, self.on_fault)
 
@@ -56,7 +56,7 @@ def find_inputs(request: InputRequest, output: Path | None) -> list[InputFile]:
         )
     name = request.name or ""
     if request.text is not None or not Path(name).is_dir():
-        source = request.source(name)
+        source = request.source(request.name)
         if output is not None and is_parquet(output) and not is_parquet(name):
             raise RunError(
                 f"{printable(str(output))} is the name of a Parquet file, which needs a Parquet file as input. "

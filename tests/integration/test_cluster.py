@@ -1,0 +1,227 @@
+"""Translating and scoring on a Ray cluster: the same bytes as on one machine, also when processes are killed."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from clearhead.formats.built_in import built_in_for
+from clearhead.formats.model_folder import built_in_folder
+from tests.command import run
+from tests.ray_cluster import processes_in, running_cluster, wait_for
+
+pyarrow = pytest.importorskip("pyarrow")
+pytest.importorskip("ray")
+
+WINDOW = 37
+OPTIONS = ("--engine", "ctranslate2", "--quiet")
+SENTENCES = [
+    f"{person} {verb} {number} {thing} {place}."
+    for place, person, verb, number, thing in product(
+        ("in the garden", "at school", "near the old house"),
+        ("My sister", "The teacher", "Our neighbour", "Nobody", "A small boy"),
+        ("bought", "found", "has lost", "is looking for", "painted"),
+        ("two", "three", "a few"),
+        ("books", "red apples", "dogs", "chairs", "letters"),
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    with running_cluster() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sentences, and what one machine makes of them."""
+    folder = tmp_path_factory.mktemp("cluster")
+    (folder / "source.txt").write_text("".join(f"{line}\n" for line in SENTENCES))
+    (folder / "short.txt").write_text("".join(f"{line}\n" for line in SENTENCES[:113]))
+    for name in ("source", "short"):
+        done = run("translate", *OPTIONS, "-i", f"{name}.txt", "-o", f"{name}.es", "--window", str(WINDOW), cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def _on_cluster(cluster: str, *arguments: str) -> list[str]:
+    return [*arguments, "--ray", cluster, "--workers", "2"]
+
+
+@pytest.mark.slow
+def test_a_cluster_translates_as_one_machine_does(cluster: str, folder: Path) -> None:
+    options = ("--scores", "--align", "--beam", "2", "--engine", "torch", "--window", "29")
+    here = run("translate", "-i", "short.txt", *options, cwd=folder)
+    there = run(*_on_cluster(cluster, "translate", "-i", "short.txt", *options), cwd=folder)
+    assert (there.returncode, there.stdout) == (0, here.stdout), there.stderr
+    assert len(there.stdout.splitlines()) == 113
+    assert sorted(there.stderr.splitlines()) == sorted(here.stderr.splitlines())
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_or_doubled_when_workers_are_killed(cluster: str, folder: Path, tmp_path: Path) -> None:
+    from clearhead.cluster.connection import connected
+    from clearhead.cluster.inputs import InputRequest, find_inputs
+    from clearhead.cluster.job import ClusterTranslation
+    from clearhead.cluster.stream import WorkerPool
+    from clearhead.cluster.translation import TranslationTask
+    from clearhead.decoding.engines.engine import EngineNeeds
+    from clearhead.decoding.engines.opening import EngineChoice
+    from clearhead.decoding.job import JobHooks, JobOutput
+    from clearhead.decoding.pipeline import TranslationOptions
+    from clearhead.decoding.search.settings import SearchSettings
+
+    killed: set[int] = set()
+
+    def kill(num_lines: int) -> None:
+        """Kill one worker after the first window, and each of the others after a third of the lines."""
+        workers = {number for _, number in job.report.workers} - killed
+        if not killed:
+            victims = {min(workers)}
+        elif num_lines > len(SENTENCES) // 3 and len(killed) == 1:
+            victims = workers
+        else:
+            return
+        for number in victims:
+            os.kill(number, signal.SIGKILL)
+        killed.update(victims)
+
+    model = built_in_folder(built_in_for("en", "es"))
+    search, options = SearchSettings(), TranslationOptions(has_scores=False)
+    task = TranslationTask(model, EngineChoice("ctranslate2"), EngineNeeds(), search, options, JobOutput())
+    files = find_inputs(InputRequest(str(folder / "source.txt")), tmp_path / "out.es")
+    job = ClusterTranslation(task, files, JobHooks(progress=kill))
+    with connected(cluster) as ray_cluster:
+        job.run(ray_cluster, WorkerPool.plan(ray_cluster, "auto", 2), lambda engine: WINDOW)
+    assert len(killed) >= 2
+    assert {number for _, number in job.report.workers} - killed, "no new worker has replaced those that were killed"
+    assert (tmp_path / "out.es").read_bytes() == (folder / "source.es").read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.es"]
+
+
+@pytest.mark.slow
+def test_a_driver_that_is_killed_is_resumed_on_the_cluster_or_on_one_machine(
+    cluster: str, folder: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.es"
+    arguments = ["translate", *OPTIONS, "-i", str(folder / "source.txt"), "-o", str(output), "--window", str(WINDOW)]
+    journal = tmp_path / "out.es.part.json"
+    num_done = 0
+    for _ in range(2):
+        command = [sys.executable, "-m", "clearhead.cli.main", *_on_cluster(cluster, *arguments), "--resume"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wanted = num_done + 3 * WINDOW
+        wait_for(lambda wanted=wanted, process=process: _lines_done(journal) >= wanted or process.poll() is not None)
+        assert process.poll() is None, "it ended before it could be killed"
+        process.kill()
+        process.communicate()
+        num_done = _lines_done(journal)
+        assert wanted <= num_done < len(SENTENCES)
+        assert not output.exists()
+    done = run(*arguments, "--resume")  # on one machine
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert output.read_bytes() == (folder / "source.es").read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.es"]
+
+
+def _lines_done(journal: Path) -> int:
+    try:
+        return int(json.loads(journal.read_bytes())["lines"])
+    except FileNotFoundError:
+        return 0
+
+
+@pytest.mark.slow
+def test_a_folder_of_lines_tables_and_parquet_is_translated_file_by_file(
+    cluster: str, folder: Path, tmp_path: Path
+) -> None:
+    from pyarrow import parquet
+
+    expected = (folder / "short.es").read_text().splitlines()
+    source = tmp_path / "in"
+    (source / "more").mkdir(parents=True)
+    (source / "a.txt").write_text((folder / "short.txt").read_text())
+    (source / "empty.txt").write_bytes(b"")
+    with gzip.open(source / "more" / "b.txt.gz", "wb") as packed:
+        packed.write((folder / "short.txt").read_bytes())
+    rows = enumerate(SENTENCES[:113])
+    (source / "c.tsv").write_text("id\tsource\n" + "".join(f"{number}\t{line}\n" for number, line in rows))
+    table = pyarrow.table({"source": SENTENCES[:113], "id": list(range(113))})
+    parquet.write_table(table, source / "d.parquet", row_group_size=23)
+    (source / ".hidden").write_text("not an input\n")
+    command = _on_cluster(cluster, "translate", *OPTIONS, "-i", "in", "-o", "out", "--window", str(WINDOW), "--resume")
+    done = run(*command, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    output = tmp_path / "out"
+    files = sorted(str(path.relative_to(output)) for path in output.rglob("*") if path.is_file())
+    assert files == ["a.txt", "c.tsv", "d.parquet", "empty.txt", "more/b.txt"]
+    assert (output / "a.txt").read_text().splitlines() == expected
+    assert (output / "more" / "b.txt").read_text().splitlines() == expected
+    assert (output / "empty.txt").read_bytes() == b""
+    heading, *lines = (output / "c.tsv").read_text().splitlines()
+    assert heading == "id\tsource\ttranslation"
+    assert [line.split("\t")[0] for line in lines] == [str(number) for number in range(113)]
+    added = parquet.read_table(output / "d.parquet")
+    assert added.column_names == ["source", "id", "translation"]
+    assert added.drop_columns(["translation"]).equals(table)
+    assert added["translation"].to_pylist() == expected
+    again = run(*command, cwd=tmp_path)
+    assert again.returncode == 0
+    names = ["out/a.txt", "out/c.tsv", "out/d.parquet", "out/empty.txt", "out/more/b.txt"]
+    assert again.stderr.splitlines() == [f"clearhead: {name} is already complete." for name in names]
+
+
+@pytest.mark.slow
+def test_a_cluster_scores_and_filters_as_one_machine_does(cluster: str, folder: Path, tmp_path: Path) -> None:
+    pairs = (str(folder / "short.txt"), str(folder / "short.es"))
+    for number, options in enumerate((("--tokens",), ("--max-perplexity", "1.5"))):
+        command = ("score", "-m", "en-es", *pairs, *options)
+        here = run(*command)
+        file = tmp_path / f"{number}.tsv"
+        there = run(*_on_cluster(cluster, *command, "-o", str(file)))
+        assert (there.returncode, there.stdout) == (0, "")
+        assert file.read_text() == here.stdout
+        assert there.stderr == here.stderr
+        assert len(here.stdout.splitlines()) > 1
+
+
+@pytest.mark.slow
+def test_errors_of_the_input_are_those_of_one_machine(cluster: str, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes("".join(f"{line}\n" for line in SENTENCES[:2]).encode() + b"caf\xe9\n")
+    command = _on_cluster(cluster, "translate", *OPTIONS, "-i", "bad.txt", "-o", "out", "--window", "1")
+    done = run(*command, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "clearhead: bad.txt:3: not UTF-8: byte 0xe9 at byte 4. Convert the file to UTF-8. Such lines can be skipped. "
+        "The first 2 lines are done and saved. Correct the input, then resume (--resume).\n"
+    )
+    assert (tmp_path / "out.part").read_text().splitlines() == (folder / "short.es").read_text().splitlines()[:2]
+
+
+@pytest.mark.slow
+def test_without_a_running_cluster_one_is_started_on_this_machine_and_ended(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="ray") as place:
+        monkeypatch.setenv("RAY_TMPDIR", place)
+        for name in ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
+            monkeypatch.delenv(name, raising=False)
+        command = ("translate", *OPTIONS[:2], "-i", "short.txt", "--window", str(WINDOW), "--ray", "auto")
+        command_line = [sys.executable, "-m", "clearhead.cli.main", *command, "--workers", "1"]
+        process = subprocess.run(command_line, capture_output=True, cwd=folder, timeout=600, check=False)
+        assert process.returncode == 0, process.stderr.decode()
+        assert process.stdout == (folder / "short.es").read_bytes()
+        first, *advice = process.stderr.decode().splitlines()
+        assert first == "clearhead: no Ray cluster is running, so one with 1 worker was started on this machine."
+        assert all(line.startswith("clearhead: ") and " of 113 lines: " in line for line in advice)
+        wait_for(lambda: not processes_in(Path(place)))
