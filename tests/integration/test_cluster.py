@@ -20,7 +20,7 @@ from tests.ray_cluster import processes_in, running_cluster, wait_for
 pyarrow = pytest.importorskip("pyarrow")
 pytest.importorskip("ray")
 
-WINDOW = 37
+WINDOW = 11  # lines: many windows, so that there is a middle in which to kill
 OPTIONS = ("--engine", "ctranslate2", "--quiet")
 SENTENCES = [
     f"{person} {verb} {number} {thing} {place}."
@@ -113,23 +113,25 @@ def test_a_driver_that_is_killed_is_resumed_on_the_cluster_or_on_one_machine(
 ) -> None:
     output = tmp_path / "out.es"
     arguments = ["translate", *OPTIONS, "-i", str(folder / "source.txt"), "-o", str(output), "--window", str(WINDOW)]
-    journal = tmp_path / "out.es.part.json"
-    num_done = 0
-    for _ in range(2):
-        command = [sys.executable, "-m", "clearhead.cli.main", *_on_cluster(cluster, *arguments), "--resume"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        wanted = num_done + 3 * WINDOW
-        wait_for(lambda wanted=wanted, process=process: _lines_done(journal) >= wanted or process.poll() is not None)
-        assert process.poll() is None, "it ended before it could be killed"
-        process.kill()
-        process.communicate()
-        num_done = _lines_done(journal)
-        assert wanted <= num_done < len(SENTENCES)
-        assert not output.exists()
+    command = [sys.executable, "-m", "clearhead.cli.main", *_on_cluster(cluster, *arguments), "--resume"]
+    first = _killed_after(command, output, 3 * WINDOW)
+    second = _killed_after(command, output, first + 3 * WINDOW)
+    assert 3 * WINDOW <= first < second < len(SENTENCES)
+    assert not output.exists()
     done = run(*arguments, "--resume")  # on one machine
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert output.read_bytes() == (folder / "source.es").read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["out.es"]
+
+
+def _killed_after(command: list[str], output: Path, num_lines: int) -> int:
+    """Start a driver, kill it when it has done some lines, and return how many there were then."""
+    journal = output.with_name(output.name + ".part.json")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: _lines_done(journal) >= num_lines or process.poll() is not None)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL, "it ended before it could be killed"
+    return _lines_done(journal)
 
 
 def _lines_done(journal: Path) -> int:
@@ -182,15 +184,13 @@ def test_a_folder_of_lines_tables_and_parquet_is_translated_file_by_file(
 @pytest.mark.slow
 def test_a_cluster_scores_and_filters_as_one_machine_does(cluster: str, folder: Path, tmp_path: Path) -> None:
     pairs = (str(folder / "short.txt"), str(folder / "short.es"))
-    for number, options in enumerate((("--tokens",), ("--max-perplexity", "1.5"))):
-        command = ("score", "-m", "en-es", *pairs, *options)
-        here = run(*command)
-        file = tmp_path / f"{number}.tsv"
-        there = run(*_on_cluster(cluster, *command, "-o", str(file)))
-        assert (there.returncode, there.stdout) == (0, "")
-        assert file.read_text() == here.stdout
-        assert there.stderr == here.stderr
-        assert len(here.stdout.splitlines()) > 1
+    command = ("score", "-m", "en-es", *pairs, "--tokens", "--json", "--max-perplexity", "1.6")
+    here = run(*command)
+    file = tmp_path / "kept.jsonl"
+    there = run(*_on_cluster(cluster, *command, "-o", str(file)))
+    assert (there.returncode, there.stdout, there.stderr) == (0, "", here.stderr)
+    assert file.read_text() == here.stdout
+    assert 0 < len(here.stdout.splitlines()) < 113
 
 
 @pytest.mark.slow
