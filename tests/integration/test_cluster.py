@@ -71,8 +71,8 @@ def test_nothing_is_lost_or_doubled_when_workers_are_killed(cluster: str, folder
     from clearhead.cluster.connection import connected
     from clearhead.cluster.inputs import InputRequest, find_inputs
     from clearhead.cluster.job import ClusterTranslation
-    from clearhead.cluster.stream import WorkerPool
-    from clearhead.cluster.translation import TranslationTask
+    from clearhead.cluster.stream import ClusterWorkers
+    from clearhead.cluster.translation import TranslationPlan
     from clearhead.decoding.engines.engine import EngineNeeds
     from clearhead.decoding.engines.opening import EngineChoice
     from clearhead.decoding.job import JobHooks, JobOutput
@@ -96,11 +96,11 @@ def test_nothing_is_lost_or_doubled_when_workers_are_killed(cluster: str, folder
 
     model = built_in_folder(built_in_for("en", "es"))
     search, options = SearchSettings(), TranslationOptions(has_scores=False)
-    task = TranslationTask(model, EngineChoice("ctranslate2"), EngineNeeds(), search, options, JobOutput())
+    task = TranslationPlan(model, EngineChoice("ctranslate2"), EngineNeeds(), search, options, JobOutput())
     files = find_inputs(InputRequest(str(folder / "source.txt")), tmp_path / "out.es")
     job = ClusterTranslation(task, files, JobHooks(progress=kill))
     with connected(cluster) as ray_cluster:
-        job.run(ray_cluster, WorkerPool.plan(ray_cluster, "auto", 2), lambda engine: WINDOW)
+        job.run(ray_cluster, ClusterWorkers.plan(ray_cluster, "auto", 2), lambda engine: WINDOW)
     assert len(killed) >= 2
     assert {number for _, number in job.report.workers} - killed, "no new worker has replaced those that were killed"
     assert (tmp_path / "out.es").read_bytes() == (folder / "source.es").read_bytes()

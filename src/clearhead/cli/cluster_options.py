@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,8 @@ from clearhead.errors import ConfigError
 
 if TYPE_CHECKING:
     from clearhead.cluster.connection import RayCluster
-    from clearhead.cluster.stream import WorkerPool
+    from clearhead.cluster.stream import ClusterWorkers
+    from clearhead.formats.model_folder import ModelFolder
 
 
 @dataclass(frozen=True)
@@ -43,17 +45,25 @@ class ClusterOptions:
         return self.ray is not None
 
     @contextmanager
-    def connected(self, device: str, *, quiet: bool = False) -> Iterator[tuple["RayCluster", "WorkerPool"]]:
+    def connected(self, device: str, *, quiet: bool = False) -> Iterator[tuple["RayCluster", "ClusterWorkers"]]:
         """Connect to the cluster, and plan the workers."""
         from clearhead.cluster.connection import AUTO, connected
 
         with connected(self.ray or AUTO, self.workers) as cluster:
-            from clearhead.cluster.stream import WorkerPool
+            from clearhead.cluster.stream import ClusterWorkers
 
-            pool = WorkerPool.plan(cluster, device, self.workers)
+            pool = ClusterWorkers.plan(cluster, device, self.workers)
             if cluster.is_local and not quiet:
                 count = "1 worker" if pool.num_workers == 1 else f"{pool.num_workers} workers"
                 typer.echo(
                     f"clearhead: no Ray cluster is running, so one with {count} was started on this machine.", err=True
                 )
             yield cluster, pool
+
+
+def absolute_model(model: "Path | ModelFolder") -> "ModelFolder":
+    """Return where a model is, with absolute paths, because workers run in another folder."""
+    from clearhead.formats.model_folder import find_model
+
+    folder = find_model(model)
+    return replace(folder, folder=folder.folder.absolute(), vocabularies=folder.vocabularies.absolute())

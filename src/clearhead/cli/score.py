@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.cluster_options import ClusterOptions
+from clearhead.cli.cluster_options import ClusterOptions, absolute_model
 from clearhead.cli.model_option import Device, ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.translate_cluster import show_interruption
@@ -181,15 +181,10 @@ def _score_here(request: ScoringRequest, count: Callable[[int], None]) -> Scorin
 
 def _score_on_cluster(request: ScoringRequest, count: Callable[[int], None]) -> ScoringOutcome:
     """Score on the workers of a Ray cluster."""
-    from dataclasses import replace
-
-    from clearhead.formats.model_folder import find_model
-
     if "-" in request.files:
         raise ConfigError("standard input cannot be read on a cluster. Save it as a file, and name the file.")
     options, shown = request.scorer, request.shown
-    found = find_model(request.model)
-    folder = replace(found, folder=found.folder.absolute(), vocabularies=found.vocabularies.absolute())
+    folder = absolute_model(request.model)
     with request.cluster.connected(options.device.value) as (cluster, pool):
         from clearhead.cluster.job import repeated_sentence
         from clearhead.cluster.scoring import ClusterScoring, ScoringTask
@@ -262,10 +257,10 @@ def _show(outcome: ScoringOutcome, shown: ScoreOptions) -> None:
         return
     skipped = f", {sums.num_skipped:,} too long and skipped" if sums.num_skipped else ""
     earlier = f" (and {outcome.num_earlier:,} in an earlier run)" if outcome.num_earlier else ""
-    kept = f", {outcome.num_kept:,} kept" if shown.max_perplexity is not None else ""
+    kept_count = f", {outcome.num_kept:,} kept" if shown.max_perplexity is not None else ""
     ending = f", {score.name} {score.value:.6g} ({score.signature})" if score is not None else ""
     typer.echo(
-        f"{sums.num_sentences:,} sentences{earlier}{kept}{skipped}, {sums.num_tokens:,} tokens, "
+        f"{sums.num_sentences:,} sentences{earlier}{kept_count}{skipped}, {sums.num_tokens:,} tokens, "
         f"log P {sums.log_prob:.6f}{ending}",
         err=not shown.total,
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from clearhead.cli.cluster_options import ClusterOptions
+from clearhead.cli.cluster_options import ClusterOptions, absolute_model
 from clearhead.cli.translate_options import EngineOptions, LineOptions, ShownOptions
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
 from clearhead.errors import ClearheadError
@@ -14,7 +14,7 @@ from clearhead.errors import ClearheadError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clearhead.cluster.translation import TranslationTask
+    from clearhead.cluster.translation import TranslationPlan
     from clearhead.decoding.alignment import AlignmentRule
     from clearhead.decoding.engines.engine import EngineNeeds
     from clearhead.decoding.job import JobOutput
@@ -36,19 +36,15 @@ class ClusterRequest:
     engine: EngineOptions
     texts: list[str]
 
-    def task(self) -> "TranslationTask":
+    def task(self) -> "TranslationPlan":
         """Return the task of the workers, with an absolute path of the model."""
-        from dataclasses import replace
-
-        from clearhead.cluster.translation import TranslationTask
+        from clearhead.cluster.translation import TranslationPlan
         from clearhead.decoding.engines.opening import EngineChoice
-        from clearhead.formats.model_folder import find_model
 
-        found = find_model(self.model)
-        folder = replace(found, folder=found.folder.absolute(), vocabularies=found.vocabularies.absolute())
+        folder = absolute_model(self.model)
         engine = self.engine
         choice = EngineChoice(engine.engine.value, engine.device.value, engine.precision.value)
-        return TranslationTask(folder, choice, self.needs, self.search, self.options, self.output, self.find_rule())
+        return TranslationPlan(folder, choice, self.needs, self.search, self.options, self.output, self.find_rule())
 
 
 def run_on_cluster(

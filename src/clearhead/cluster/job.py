@@ -13,10 +13,10 @@ from clearhead.cluster.connection import RayCluster
 from clearhead.cluster.inputs import InputFile, is_parquet
 from clearhead.cluster.messages import WindowResult
 from clearhead.cluster.outputs import StreamOutput, WindowOutput, first_lines, open_file, write_in_order
-from clearhead.cluster.stream import WorkerPool, ask_worker, process_windows
+from clearhead.cluster.stream import ClusterWorkers, ask_worker, process_windows
 from clearhead.cluster.translation import (
     TranslationDescription,
-    TranslationTask,
+    TranslationPlan,
     TranslationWork,
     describe_translation,
 )
@@ -71,7 +71,7 @@ def repeated_sentence(number: int) -> str:
 class ClusterTranslation:
     """Translates files on a cluster; `report` counts what was done."""
 
-    def __init__(self, task: TranslationTask, files: Sequence[InputFile], hooks: JobHooks = JobHooks()) -> None:
+    def __init__(self, task: TranslationPlan, files: Sequence[InputFile], hooks: JobHooks = JobHooks()) -> None:
         self.task, self.files, self.hooks = task, list(files), hooks
         self.report = ClusterReport()
         needs_one_line = any(file.output is not None and is_parquet(file.output) for file in files)
@@ -86,7 +86,7 @@ class ClusterTranslation:
             )
 
     def run(
-        self, cluster: RayCluster, pool: WorkerPool, window_size: Callable[[str], int], *, resume: bool = False
+        self, cluster: RayCluster, pool: ClusterWorkers, window_size: Callable[[str], int], *, resume: bool = False
     ) -> None:
         """Translate all files; `window_size` returns the number of lines in a window for an engine."""
         work = TranslationWork(self.task, tuple(file.source for file in self.files), folder=Path.cwd())

@@ -12,7 +12,7 @@ from clearhead import __version__
 from clearhead.cluster.connection import RayCluster
 from clearhead.cluster.messages import LineWindow, WindowResult
 from clearhead.cluster.outputs import StreamOutput, WindowOutput, write_in_order
-from clearhead.cluster.stream import WorkerPool, ask_worker, process_windows
+from clearhead.cluster.stream import ClusterWorkers, ask_worker, process_windows
 from clearhead.cluster.translation import check_worker
 from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.scoring import SCORE_WINDOW, ScoreTotal, TextPair, TooLong, open_scorer, read_pairs
@@ -123,7 +123,9 @@ class ClusterScoring:
         self.num_kept = self.num_repeated = self.num_earlier = 0
         self.vocabulary = ""
 
-    def run(self, cluster: RayCluster, pool: WorkerPool, output: Path | None = None, *, resume: bool = False) -> bool:
+    def run(
+        self, cluster: RayCluster, pool: ClusterWorkers, output: Path | None = None, *, resume: bool = False
+    ) -> bool:
         """Score all pairs; return False if the output was complete already."""
         work = ScoringWork(self.task, Path.cwd())
         description: ScoringDescription = ask_worker(pool, work, describe_scoring)

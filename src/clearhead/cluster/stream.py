@@ -22,7 +22,7 @@ MAX_ATTEMPTS = 4  # a window that has ended as many workers ends the job
 _STORE_LIMIT = 2**27  # bytes of windows and results in shared memory
 _TASKS_IN_FLIGHT = 2  # windows that wait at each worker, so that it never waits for one itself
 _MAX_COUNTED = 100_000  # windows whose starts are counted: far more than can be under way
-_WAIT = 30.0  # seconds without a free worker after which the user is told
+_WAIT = 30.0  # seconds without a free worker after which the user gets a message
 
 
 WorkT = TypeVar("WorkT", bound="Work")
@@ -47,7 +47,7 @@ class Work(Protocol):
 
 
 @dataclass(frozen=True)
-class WorkerPool:
+class ClusterWorkers:
     """The workers of a job: their number, and the CPUs and GPUs that each of them has."""
 
     num_workers: int
@@ -55,7 +55,7 @@ class WorkerPool:
     num_gpus: int = 0
 
     @staticmethod
-    def plan(cluster: RayCluster, device: str, num_workers: int | None) -> "WorkerPool":
+    def plan(cluster: RayCluster, device: str, num_workers: int | None) -> "ClusterWorkers":
         """Return one worker for each GPU, or for each CPU where no GPU is wanted or there is none."""
         num_gpus = 0 if device == "cpu" else min(1, cluster.num_gpus)
         if device == "cuda" and not num_gpus:
@@ -69,11 +69,11 @@ class WorkerPool:
             )
         if not most:
             raise RunError("the Ray cluster has no CPUs for workers. Add a node to it.", options=("ray",))
-        return WorkerPool(num_workers or most, 1, num_gpus)
+        return ClusterWorkers(num_workers or most, 1, num_gpus)
 
 
 def ask_worker(
-    pool: WorkerPool,
+    pool: ClusterWorkers,
     work: WorkT,
     ask: Callable[[WorkT, int], AnswerT],
     waits: Callable[[], None] = lambda: None,
@@ -97,7 +97,7 @@ def _asked(ask: Callable[[WorkT, int], AnswerT], work: WorkT, num_threads: int) 
         return wrong
 
 
-def process_windows(cluster: RayCluster, pool: WorkerPool, work: Work) -> Generator[WindowResult, None, None]:
+def process_windows(cluster: RayCluster, pool: ClusterWorkers, work: Work) -> Generator[WindowResult, None, None]:
     """Yield the results of all windows in the order of the input, as soon as they are there."""
     context = DataContext.get_current()
     context.execution_options.preserve_order = True

@@ -25,7 +25,7 @@ from clearhead.formats.model_folder import ModelFolder
 
 
 @dataclass(frozen=True)
-class TranslationTask:
+class TranslationPlan:
     """What to translate with: the model, its engine, the search, and what is written for each line."""
 
     model: ModelFolder
@@ -69,7 +69,7 @@ class TranslationDescription:
 class TranslationWork:
     """Sources to translate, each with the number of lines that are done already; see cluster.stream.Work."""
 
-    task: TranslationTask
+    task: TranslationPlan
     sources: tuple[LineSource, ...]
     num_done: tuple[int, ...] = ()
     folder: Path = Path()  # that the names of the sources are relative to

@@ -10,7 +10,7 @@ pytest.importorskip("ray")
 from clearhead.cluster import stream
 from clearhead.cluster.connection import RayCluster
 from clearhead.cluster.messages import LineWindow, WindowResult
-from clearhead.cluster.stream import MAX_ATTEMPTS, WorkerPool
+from clearhead.cluster.stream import MAX_ATTEMPTS, ClusterWorkers
 from clearhead.errors import CheckpointError, ClearheadError, DataError
 from clearhead.files.line_input import InputLine
 
@@ -20,17 +20,17 @@ CPUS, GPUS = RayCluster(7, 0, "node", False), RayCluster(13, 3, "node", False)
 @pytest.mark.parametrize(
     ("cluster", "device", "number", "pool"),
     [
-        (CPUS, "auto", None, WorkerPool(7, 1, 0)),
-        (CPUS, "cpu", 5, WorkerPool(5, 1, 0)),
-        (GPUS, "auto", None, WorkerPool(3, 1, 1)),
-        (GPUS, "cuda", 2, WorkerPool(2, 1, 1)),
-        (GPUS, "cpu", None, WorkerPool(13, 1, 0)),
+        (CPUS, "auto", None, ClusterWorkers(7, 1, 0)),
+        (CPUS, "cpu", 5, ClusterWorkers(5, 1, 0)),
+        (GPUS, "auto", None, ClusterWorkers(3, 1, 1)),
+        (GPUS, "cuda", 2, ClusterWorkers(2, 1, 1)),
+        (GPUS, "cpu", None, ClusterWorkers(13, 1, 0)),
     ],
 )
 def test_there_is_a_worker_for_each_gpu_or_else_for_each_cpu(
-    cluster: RayCluster, device: str, number: int | None, pool: WorkerPool
+    cluster: RayCluster, device: str, number: int | None, pool: ClusterWorkers
 ) -> None:
-    assert WorkerPool.plan(cluster, device, number) == pool
+    assert ClusterWorkers.plan(cluster, device, number) == pool
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_more_workers_than_the_cluster_has_are_refused(
     cluster: RayCluster, device: str, number: int | None, sentence: str
 ) -> None:
     with pytest.raises(ClearheadError) as refusal:
-        WorkerPool.plan(cluster, device, number)
+        ClusterWorkers.plan(cluster, device, number)
     assert str(refusal.value) == sentence
 
 

@@ -12,7 +12,7 @@ from clearhead.cluster.job import ClusterReport, ClusterTranslation, repeated_se
 from clearhead.cluster.messages import LineWindow, WindowResult
 from clearhead.cluster.outputs import StreamOutput, first_lines, open_file, write_in_order
 from clearhead.cluster.scoring import ScoringTask, ScoringWork, describe_scoring
-from clearhead.cluster.translation import TranslationTask, TranslationWork, check_worker, describe_translation
+from clearhead.cluster.translation import TranslationPlan, TranslationWork, check_worker, describe_translation
 from clearhead.decoding.engines.engine import EngineNeeds
 from clearhead.decoding.engines.opening import EngineChoice
 from clearhead.decoding.job import JobInterrupted, JobOutput, TranslationJob
@@ -27,13 +27,13 @@ LINES = [source for source, _ in TEXTS[:3]] * 2 + ["", "a dog"]
 
 
 @pytest.fixture(scope="module")
-def task(tmp_path_factory: pytest.TempPathFactory) -> TranslationTask:
+def task(tmp_path_factory: pytest.TempPathFactory) -> TranslationPlan:
     model = find_model(make_run(tmp_path_factory.mktemp("model") / "run"))
     needs, search, options = EngineNeeds(), SearchSettings(), TranslationOptions()
-    return TranslationTask(model, EngineChoice("numpy"), needs, search, options, JobOutput(scores=True))
+    return TranslationPlan(model, EngineChoice("numpy"), needs, search, options, JobOutput(scores=True))
 
 
-def _work(task: TranslationTask, folder: Path, **changes: Any) -> TranslationWork:
+def _work(task: TranslationPlan, folder: Path, **changes: Any) -> TranslationWork:
     (folder / "in.txt").write_text("".join(f"{line}\n" for line in LINES))
     return TranslationWork(task, (LineSource("in.txt"),), (0,), folder, 3, **changes)
 
@@ -43,7 +43,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # a reader changes to the folder of the command
 
 
-def test_windows_are_translated_and_counted_as_by_a_job(task: TranslationTask, tmp_path: Path) -> None:
+def test_windows_are_translated_and_counted_as_by_a_job(task: TranslationPlan, tmp_path: Path) -> None:
     work = _work(task, tmp_path)
     worker = work.open(1)
     windows = [LineWindow.from_json(window.to_json()) for window in work.read()]
@@ -65,12 +65,12 @@ def test_windows_are_translated_and_counted_as_by_a_job(task: TranslationTask, t
     assert description.headings == ("translation", "score", "log_probs")
 
 
-def test_a_resumed_source_starts_after_the_lines_that_are_done(task: TranslationTask, tmp_path: Path) -> None:
+def test_a_resumed_source_starts_after_the_lines_that_are_done(task: TranslationPlan, tmp_path: Path) -> None:
     work = replace(_work(task, tmp_path), num_done=(5,))
     assert [line.number for window in work.read() for line in window.lines] == [6, 7, 8]
 
 
-def test_a_source_that_cannot_be_read_ends_with_its_error(task: TranslationTask, tmp_path: Path) -> None:
+def test_a_source_that_cannot_be_read_ends_with_its_error(task: TranslationPlan, tmp_path: Path) -> None:
     work = _work(task, tmp_path)
     (tmp_path / "in.txt").write_bytes(b"one\ntwo\nthree\ncaf\xe9\n")
     first, second = work.read()
@@ -78,7 +78,7 @@ def test_a_source_that_cannot_be_read_ends_with_its_error(task: TranslationTask,
     assert str(second.error).startswith("in.txt:4: not UTF-8")
 
 
-def test_a_worker_with_another_engine_or_version_is_refused(task: TranslationTask, tmp_path: Path) -> None:
+def test_a_worker_with_another_engine_or_version_is_refused(task: TranslationPlan, tmp_path: Path) -> None:
     description = describe_translation(_work(task, tmp_path), 1)
     assert _work(task, tmp_path, expected=description).open(1)
     other = replace(description, version="0.0.1")
@@ -104,7 +104,7 @@ def test_skipped_lines_and_new_remarks_are_added_up() -> None:
     assert repeated_sentence(1234).startswith("1,234 windows of lines were processed again")
 
 
-def test_a_parquet_file_has_one_row_for_each_line(task: TranslationTask) -> None:
+def test_a_parquet_file_has_one_row_for_each_line(task: TranslationPlan) -> None:
     files = [InputFile(LineSource("in.parquet"), Path("out.parquet"))]
     with pytest.raises(ClearheadError, match=r"^a Parquet file has one row for each row of the input"):
         ClusterTranslation(replace(task, output=JobOutput(as_json=True)), files)
@@ -148,7 +148,7 @@ def test_a_stream_gets_each_window_and_an_error_says_what_is_saved() -> None:
     assert stream.getvalue() == b"1\n"
 
 
-def test_pairs_are_read_and_scored_in_windows(task: TranslationTask, tmp_path: Path) -> None:
+def test_pairs_are_read_and_scored_in_windows(task: TranslationPlan, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("the red cat\na dog\n")
     (tmp_path / "b").write_text("die Katze\nein Hund\n")
     work = ScoringWork(ScoringTask(task.model, ("a", "b")), tmp_path)
