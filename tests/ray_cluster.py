@@ -9,15 +9,36 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 LIMIT = 600  # seconds to wait for anything, on a slow and busy machine
 
 
+@dataclass(frozen=True)
+class RunningCluster:
+    """The address of a cluster, and the process that has started all others."""
+
+    address: str
+    process: int
+
+    def workers(self) -> list[int]:
+        """Return the processes of the workers that translate or score."""
+        numbers = []
+        for number in children(self.process):
+            with suppress(OSError):
+                if b"_PoolWorker" in Path(f"/proc/{number}/cmdline").read_bytes():
+                    numbers.append(number)
+        return sorted(numbers)
+
+
 @contextmanager
-def running_cluster(num_cpus: int = 2) -> Iterator[str]:
-    """Start a cluster, yield its address, and end all its processes."""
+def running_cluster(num_cpus: int = 2) -> Iterator[RunningCluster]:
+    """Start a cluster, and end all its processes at the end.
+
+    Tests use it from processes of their own: Ray ends a process some time after the cluster that it had joined is gone.
+    """
     lock = (Path(tempfile.gettempdir()) / f"clearhead-test-cluster-{os.getuid()}.lock").open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     # a short path: the names of Unix sockets in it have at most 107 characters
@@ -44,16 +65,14 @@ def running_cluster(num_cpus: int = 2) -> Iterator[str]:
         address = folder / "ray_current_cluster"
         wait_for(lambda: process.poll() is not None or (address.exists() and bool(address.read_text().strip())))
         assert process.poll() is None, (folder / "log").read_text()
-        yield address.read_text().strip()
+        yield RunningCluster(address.read_text().strip(), process.pid)
     finally:
-        process.terminate()  # it ends the others
-        try:
-            process.wait(60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        for number in processes_in(folder):
-            os.kill(number, signal.SIGKILL)
+        # All at once: on SIGTERM, Ray waits for half a minute for workers that have nothing to do.
+        for number in {*processes_in(folder), *children(process.pid)}:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        process.kill()
+        process.wait()
         log.close()
         shutil.rmtree(folder, ignore_errors=True)
         lock.close()
@@ -79,3 +98,19 @@ def processes_in(folder: Path) -> list[int]:
             if str(folder).encode() in command:
                 numbers.append(int(path.name))
     return numbers
+
+
+def children(process: int) -> set[int]:
+    """Return the processes that a process has started, with those that they have started."""
+    parents = {}
+    for path in Path("/proc").iterdir():
+        if path.name.isdecimal():
+            with suppress(OSError):
+                # after the name of the program, which is in brackets and can contain anything
+                parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+    children: set[int] = set()
+    generation = {process}
+    while generation:
+        generation = {number for number, parent in parents.items() if parent in generation}
+        children |= generation
+    return children
