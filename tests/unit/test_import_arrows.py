@@ -25,7 +25,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     # clearhead itself: the version that is written beside the weights
     "formats": (
         {"clearhead", "model", "text", "steps"},
-        {"numpy", "torch", "safetensors", "pydantic", "ctranslate2"},
+        {"numpy", "torch", "safetensors", "pydantic", "ctranslate2", "onnx", "google"},  # google.protobuf, of onnx
     ),
     "training": (
         {"clearhead", "formats", "model", "data", "decoding", "evaluation", "text", "steps"},
@@ -41,7 +41,11 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     ),
     "decoding": (
         {"formats", "model", "text", "steps"},
-        {"torch", "numpy", "pydantic", "ctranslate2"},
+        {"torch", "numpy", "pydantic", "ctranslate2", "onnxruntime"},
+    ),
+    "export": (
+        {"clearhead", "formats", "decoding", "evaluation", "data", "model", "text"},
+        {"torch", "numpy", "pydantic"},
     ),
     "explain": (
         {

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +26,7 @@ from clearhead.files.standard_streams import discard_output, replace_closed_stre
 _GROUPS = {
     "Exercises": ("solve", "check", "experiment"),
     "Translation and other tasks": ("translate", "serve", "models", "classify", "generate"),
-    "Training and evaluation": ("train", "evaluate", "score", "plot", "film", "prune"),
+    "Training and evaluation": ("train", "evaluate", "score", "plot", "film", "prune", "export", "import"),
     "Looking inside": ("explain", "heads", "what-if"),
 }
 VERBS = tuple(verb for verbs in _GROUPS.values() for verb in verbs)
@@ -82,6 +83,7 @@ def build_app(verbs: Sequence[str] = VERBS) -> typer.Typer:
     for verb in verbs:
         group = next(group for group, names in _GROUPS.items() if verb in names)
         name = verb.replace("-", "_")  # of the file and its function
+        name += "_" if iskeyword(name) else ""
         app.command(verb, cls=_Verb, rich_help_panel=group)(getattr(import_module(f"clearhead.cli.{name}"), name))
     return app
 

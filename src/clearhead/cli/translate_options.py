@@ -34,6 +34,7 @@ class EngineName(StrEnum):
     torch = "torch"
     ctranslate2 = "ctranslate2"
     numpy = "numpy"
+    onnx = "onnx"
 
 
 class EnginePrecision(StrEnum):

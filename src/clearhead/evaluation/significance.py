@@ -87,6 +87,24 @@ def confidence_interval(counts: SentenceCounts, resampling: Resampling = Resampl
     return Interval(float(scores.mean()), float(scores[outside]), float(scores[-outside - 1]), signature)
 
 
+def difference_interval(
+    baseline: SentenceCounts, system: SentenceCounts, resampling: Resampling = Resampling()
+) -> Interval:
+    """Return the 95 % paired bootstrap interval of the difference of two systems: system minus baseline."""
+    if baseline.rows.shape != system.rows.shape:
+        raise DataError(
+            f"the systems have {len(baseline.rows)} and {len(system.rows)} sentences: a paired interval needs both on "
+            "the same test set."
+        )
+    chunks = _resampled(
+        resampling, len(system.rows), lambda w: _resampled_scores(system, w) - _resampled_scores(baseline, w)
+    )
+    differences = np.sort(np.concatenate(list(chunks)))
+    outside = len(differences) // 40
+    signature = _signature(system, f"bs:{resampling.num_samples}", resampling.seed)
+    return Interval(float(differences.mean()), float(differences[outside]), float(differences[-outside - 1]), signature)
+
+
 def compare(
     names: tuple[str, str],
     baseline: SentenceCounts,

@@ -3,6 +3,7 @@
 Nothing here needs torch, except reading the weights of a MarianMT model.
 """
 
+import json
 import os
 import shutil
 import time
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.cache import user_cache
 from clearhead.files.manifest import MANIFEST, read_manifest, verify_if_listed
+from clearhead.files.reading import read_file
 from clearhead.files.writing import move_folder, sync_file, temporary_beside, write_manifest
 from clearhead.formats.model_folder import ModelFolder
 from clearhead.formats.shapes import beyond_float16
@@ -158,8 +160,46 @@ def _tidy(cache: Path) -> None:
 # The conversion itself
 
 
-def convert(model: "ModelArrays", folder: Path, storage: Storage) -> None:
-    """Write a model into an empty folder; the token with id i is named by the number i."""
+@dataclass(frozen=True)
+class TokenNames:
+    """The names of the tokens of both sides, by their ids; CTranslate2 reads and writes names."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+
+    @staticmethod
+    def numbers(config: ModelConfig) -> "TokenNames":
+        """Return names that are the ids themselves, for a conversion that only clearhead uses."""
+        sizes = (config.source_vocabulary, config.target_size)
+        return TokenNames(*(tuple(str(number) for number in range(size)) for size in sizes))
+
+
+def read_token_names(folder: Path, config: ModelConfig) -> TokenNames:
+    """Return the names of the tokens of a converted model, or raise CheckpointError if they do not fit its config."""
+    shared = folder / "shared_vocabulary.json"
+    source, target = (
+        _read_names(shared if shared.is_file() else folder / f"{side}_vocabulary.json") for side in ("source", "target")
+    )
+    if (len(source), len(target)) != (config.source_vocabulary, config.target_size):
+        raise CheckpointError(
+            f"{printable(str(folder))}: it has {len(source):,} and {len(target):,} names of tokens, but the model "
+            f"has {config.source_vocabulary:,} and {config.target_size:,}. Convert the model again."
+        )
+    return TokenNames(source, target)
+
+
+def _read_names(path: Path) -> tuple[str, ...]:
+    try:
+        names = json.loads(read_file(path))
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CheckpointError(f"{printable(str(path))} is not a list of tokens. Convert the model again.")
+    return tuple(names)
+
+
+def convert(model: "ModelArrays", folder: Path, storage: Storage, names: TokenNames | None = None) -> None:
+    """Write a model into an empty folder; without names, the token with id i is named by the number i."""
     from clearhead.formats.ctranslate2_spec import specification
 
     reason = model_lacks(model.config)
@@ -167,7 +207,7 @@ def convert(model: "ModelArrays", folder: Path, storage: Storage) -> None:
         raise CheckpointError(f"CTranslate2 does not support this model: {reason}. Use the engine torch.")
     if storage == "float16":
         _check_float16(model)
-    spec = specification(model)
+    spec = specification(model, names)
     spec.validate()
     spec.optimize(quantization=storage)
     spec.save(str(folder))

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ctranslate2.specs import Activation, TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
 
 from clearhead.formats.arrays import ModelArrays, with_zeros
-from clearhead.formats.ctranslate2 import HIDDEN_LOGIT
+from clearhead.formats.ctranslate2 import HIDDEN_LOGIT, TokenNames
 from clearhead.model.config import ModelConfig
 from clearhead.model.numpy_transformer import complete_weights
 
@@ -16,8 +16,11 @@ Weights = Mapping[str, npt.NDArray[np.float32]]
 _ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "silu": Activation.SWISH}
 
 
-def specification(model: ModelArrays) -> TransformerSpec:
-    """Return the specification of a model, with its weights in float32. Removed heads are zeros."""
+def specification(model: ModelArrays, names: TokenNames | None = None) -> TransformerSpec:
+    """Return the specification of a model, with its weights in float32; without names, a token is named by its id.
+
+    Removed heads are zeros.
+    """
     model = with_zeros(model)
     config, weights = model.config, complete_weights(model.config, model.arrays)
     same: dict[str, Any] = {"activation": _ACTIVATIONS[config.activation], "ffn_glu": config.is_gated}
@@ -36,7 +39,7 @@ def specification(model: ModelArrays) -> TransformerSpec:
             _set_block(layer, f"{side}_blocks.{number}", weights)
     _set_output(decoder.projection, config, weights)
     spec = TransformerSpec(encoder, decoder)
-    _set_tokens(spec, config)
+    _set_tokens(spec, config, names)
     return spec
 
 
@@ -87,13 +90,16 @@ def _set_output(spec: Any, config: ModelConfig, weights: Weights) -> None:
     spec.bias[list(config.never_written)] = HIDDEN_LOGIT
 
 
-def _set_tokens(spec: TransformerSpec, config: ModelConfig) -> None:
-    spec.register_source_vocabulary([str(number) for number in range(config.source_vocabulary)])
-    spec.register_target_vocabulary([str(number) for number in range(config.target_size)])
-    spec.config.bos_token, spec.config.eos_token = str(config.bos), str(config.eos)
-    # every id has a name, so no token is unknown to CTranslate2; the model's own unknown token is hidden by its bias
-    spec.config.unk_token = str(config.pad)
-    spec.config.decoder_start_token = str(config.start_id)
+def _set_tokens(spec: TransformerSpec, config: ModelConfig, names: TokenNames | None) -> None:
+    # named by their ids, no token is unknown to CTranslate2; the model's own unknown token is hidden by its bias
+    unknown = config.pad if names is None or config.unk is None else config.unk
+    names = names or TokenNames.numbers(config)
+    spec.register_source_vocabulary(list(names.source))
+    spec.register_target_vocabulary(list(names.target))
+    target = names.target
+    spec.config.bos_token, spec.config.eos_token = target[config.bos], target[config.eos]
+    spec.config.unk_token = target[unknown]
+    spec.config.decoder_start_token = target[config.start_id]
     spec.config.layer_norm_epsilon = config.epsilon
 
 

@@ -1,4 +1,4 @@
-"""Find a model's files, vocabularies and hash from a path: a run, one of its checkpoints, or an OPUS-MT folder.
+"""Find a model's files, vocabularies and hash from a path: a run, a checkpoint, an OPUS-MT folder or an export.
 
 Nothing here imports torch, so a model can be found and recognised without loading it.
 """
@@ -23,6 +23,7 @@ from clearhead.formats.built_in import (
     unknown_model_hint,
 )
 from clearhead.formats.config_file import read_model_config
+from clearhead.formats.export_file import EXPORT, RUNTIMES, Runtime, export_files, foreign_runtime, read_export
 from clearhead.formats.files import CONFIG, MARIAN_ADVICE, PICKLE_ADVICE, WEIGHTS, find_files, read_arrays
 from clearhead.formats.marian_config import config_from_marian, read_settings
 from clearhead.formats.shapes import misfits, shapes_of
@@ -56,6 +57,7 @@ class ModelFolder:
     vocabularies: Path
     is_marian: bool  # config.json is MarianMT's, not clearhead's
     language: str | None = None  # the target language of a built-in model, if the model was chosen by its languages
+    runtime: Runtime | None = None  # the only program that can run the files, if this is an export for another one
 
     def verify(self) -> VerifiedFiles:
         """Return the hashes of its config and weights, compared with SHA256SUMS; they are computed once."""
@@ -74,9 +76,15 @@ class ModelFolder:
             pool.shutdown(wait=False)
 
     def _hashed(self) -> _HashedModel:
-        find_files(self.folder, MARIAN_ADVICE if self.is_marian else PICKLE_ADVICE)
+        if self.runtime is None:
+            find_files(self.folder, MARIAN_ADVICE if self.is_marian else PICKLE_ADVICE)
         versions = self._file_versions()
-        return _HashedModel(verify_files(self.folder, (CONFIG, WEIGHTS)), versions)
+        return _HashedModel(verify_files(self.folder, self.file_names), versions)
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """The names of the files that are the model: its config and its weights, or the files of a runtime."""
+        return (CONFIG, WEIGHTS) if self.runtime is None else export_files(self.folder, self.runtime)
 
     def check_unchanged(self) -> None:
         """Raise CheckpointError if a file was replaced after it was hashed, as a running training does."""
@@ -98,14 +106,14 @@ class ModelFolder:
         )
 
     def _file_versions(self) -> tuple[tuple[int, int, int, int], ...]:
-        states = [(self.folder / name).stat() for name in (CONFIG, WEIGHTS) if (self.folder / name).is_file()]
+        states = [(self.folder / name).stat() for name in self.file_names if (self.folder / name).is_file()]
         return tuple((state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states)
 
     @property
     def fingerprint(self) -> str:
         """A hash of its config and weights, to recognise it."""
         digests = self.verify().digests
-        return sha256(f"{digests[CONFIG]} {digests[WEIGHTS]}".encode()).hexdigest()[:32]
+        return sha256(" ".join(digests[name] for name in self.file_names).encode()).hexdigest()[:32]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -136,6 +144,11 @@ def find_model(path: str | Path | ModelFolder) -> ModelFolder:
             options=("model",),
         )
     for folder in _candidates(location):
+        if (folder / EXPORT).is_file():
+            return ModelFolder(folder, run_of(folder), is_marian=False, runtime=read_export(folder).runtime)
+        foreign = foreign_runtime(folder) if folder.is_dir() and not (folder / WEIGHTS).is_file() else None
+        if foreign is not None:
+            raise CheckpointError(foreign, options=("model",))
         if (folder / CONFIG).is_file():
             return ModelFolder(folder, run_of(folder), read_json(folder / CONFIG).get("model_type") == "marian")
         if (folder / WEIGHTS).is_file():  # a later candidate would be another model
@@ -208,6 +221,8 @@ def _stated_language(folder: Path) -> object:
 
 def load_config(model: ModelFolder) -> ModelConfig:
     """Return the config of a model, read without torch."""
+    if model.runtime is not None:
+        return _with_unknown(model, read_export(model.folder).config)
     path = model.folder / CONFIG
     data = read_json(path)
     if not model.is_marian:
@@ -233,6 +248,7 @@ def load_model(
     model: ModelFolder, device: "torch.device | str" = "cpu", dtype: "torch.dtype | None" = None
 ) -> "BaseSequenceModel":
     """Verify and load the weights of a model on a device and in a dtype; None is the dtype of its files."""
+    _refuse_export(model)
     from clearhead.formats.checkpoint import read_checkpoint
     from clearhead.formats.marian import read_marian
 
@@ -245,6 +261,7 @@ def load_model(
 
 def load_arrays(model: ModelFolder) -> "ModelArrays":
     """Verify and load the weights of a model as NumPy arrays; only a file of MarianMT or in bfloat16 needs torch."""
+    _refuse_export(model)
     from clearhead.formats.arrays import ModelArrays, arrays_of
 
     model.verify()
@@ -260,6 +277,16 @@ def load_arrays(model: ModelFolder) -> "ModelArrays":
         )
     model.check_unchanged()
     return ModelArrays(config, {name: array.astype("float32", copy=False) for name, array in arrays.items()})
+
+
+def _refuse_export(model: ModelFolder) -> None:
+    """Raise CheckpointError if only another program can run the model."""
+    if model.runtime is not None:
+        raise CheckpointError(
+            f"{printable(str(model.folder))} is an export to {RUNTIMES[model.runtime]}, which runs the model as a "
+            "whole and does not show its parts. Use the model that it was exported from.",
+            options=("model",),
+        )
 
 
 def run_of(folder: Path) -> Path:

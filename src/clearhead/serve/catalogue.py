@@ -6,7 +6,7 @@ states them in its tokeniser's settings; for other runs they are given with the 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clearhead.errors import ClearheadError, ConfigError, did_you_mean, printable
@@ -62,8 +62,7 @@ class Route:
     @property
     def folder(self) -> ModelFolder:
         """The model's files, with the target language; raise CheckpointError if they are gone."""
-        folder = find_model(self.model.path)
-        return ModelFolder(folder.folder, folder.vocabularies, folder.is_marian, self.language)
+        return replace(find_model(self.model.path), language=self.language)
 
 
 class Catalogue:

@@ -1,1 +1,1 @@
-"""Engines that run the model, behind one protocol: PyTorch, CTranslate2 and NumPy."""
+"""Engines that run the model, behind one protocol: PyTorch, CTranslate2, NumPy and ONNX."""

@@ -31,7 +31,7 @@ from clearhead.decoding.search.constraints import NO_CONSTRAINTS
 from clearhead.decoding.search.hypothesis import Hypothesis, normalised
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError, is_out_of_memory, printable
-from clearhead.formats.ctranslate2 import Storage, converted, model_lacks
+from clearhead.formats.ctranslate2 import Converted, Storage, converted, model_lacks, read_token_names
 from clearhead.formats.model_folder import ModelFolder, load_arrays, load_config
 from clearhead.model.config import ModelConfig
 
@@ -115,7 +115,11 @@ def open_ctranslate2(
     if precision not in _STORAGES:
         raise ConfigError(f"the engine ctranslate2 does not support {precision}. Use float32, int8 or float16.")
     storage = _STORAGES[precision]
-    conversion = converted(model, storage, lambda: load_arrays(model))
+    if model.runtime == "ctranslate2":
+        model.verify()  # CTranslate2 can crash on a damaged file
+        conversion = Converted(model.folder)
+    else:
+        conversion = converted(model, storage, lambda: load_arrays(model))
     try:
         engine = CTranslate2Engine(conversion.folder, load_config(model), storage, device, num_threads)
         if not engine.is_finite:
@@ -160,17 +164,29 @@ class CTranslate2Engine:
         except (RuntimeError, ValueError) as wrong:
             raise CheckpointError(
                 f"CTranslate2 cannot open {printable(str(folder))} ({printable(str(wrong))}). "
-                "Delete that folder: the model is converted again on the next use."
+                "Delete that folder: a model is converted again on the next use, and an export is made again."
             ) from None
         self.described = f"ctranslate2, {self.translator.device}, {self.translator.compute_type}"
-        self._names = [str(number) for number in range(max(config.source_vocabulary, config.target_size))]
-        self._numbers = {name: number for number, name in enumerate(self._names)}
+        names = read_token_names(folder, config)
+        self._source_names, self._target_names = names.source, names.target
+        self._numbers = {name: number for number, name in enumerate(self._target_names)}
 
     @property
     def is_finite(self) -> bool:
         """Whether it computes finite numbers, tried with an empty sentence; CTranslate2 would write empty lines."""
-        eos = [self._names[self.config.eos]]
-        return all(math.isfinite(log_prob) for log_prob in self.translator.score_batch([eos], [eos])[0].log_probs)
+        eos = self.config.eos
+        return all(math.isfinite(log_prob) for log_prob in self.log_probs([(eos,)], [(eos,)])[0])
+
+    def log_probs(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Return the log-probability of every token of given translations; targets do not include eos, which is added.
+
+        Sources include eos. CTranslate2 does not give logits.
+        """
+        scored = self.translator.score_batch(
+            [[self._source_names[number] for number in ids] for ids in sources],
+            [[self._target_names[number] for number in ids] for ids in targets],
+        )
+        return [list(result.log_probs) for result in scored]
 
     @property
     def info(self) -> ModelInfo:
@@ -208,7 +224,7 @@ class CTranslate2Engine:
         hidden = requests[places[0]].constraints.hidden  # the same in the whole batch
         has_scores = settings.beam > 1 or any(requests[place].has_score for place in places)
         results = self.translator.translate_batch(
-            [[self._names[number] for number in requests[place].ids] for place in places],
+            [[self._source_names[number] for number in requests[place].ids] for place in places],
             asynchronous=True,
             beam_size=settings.beam,
             num_hypotheses=settings.beam,
@@ -216,7 +232,7 @@ class CTranslate2Engine:
             max_decoding_length=limit,
             min_decoding_length=0,
             max_input_length=0,
-            suppress_sequences=[[self._names[number]] for number in hidden] or None,
+            suppress_sequences=[[self._target_names[number]] for number in hidden] or None,
             return_end_token=True,
             return_scores=has_scores,
         )

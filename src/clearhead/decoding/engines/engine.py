@@ -1,4 +1,4 @@
-"""The protocol of an engine, which turns token ids into hypotheses: torch, CTranslate2 and NumPy implement it.
+"""The protocol of an engine, which turns token ids into hypotheses: torch, CTranslate2, NumPy and ONNX implement it.
 
 This module does not import torch, so that translating without it starts in a fraction of a second.
 """
@@ -16,7 +16,7 @@ from clearhead.errors import CheckpointError, DataError, printable
 if TYPE_CHECKING:
     from clearhead.model.config import ModelConfig
 
-EngineName = Literal["auto", "torch", "ctranslate2", "numpy"]
+EngineName = Literal["auto", "torch", "ctranslate2", "numpy", "onnx"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
 Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "alternatives", "token_scores", "gates"]
@@ -75,7 +75,7 @@ class EngineNeeds:
 class Engine(Protocol):
     """A loaded model that translates requests."""
 
-    name: str  # torch, ctranslate2 or numpy
+    name: str  # torch, ctranslate2, numpy or onnx
     described: str  # engine, device and precision, for logs
 
     @property

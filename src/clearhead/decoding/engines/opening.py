@@ -4,12 +4,13 @@ torch is only imported if the chosen engine needs it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import get_args
 
 from clearhead.decoding.engines.engine import DeviceName, Engine, EngineName, EngineNeeds, Precision
 from clearhead.errors import ConfigError, did_you_mean, not_installed, printable
+from clearhead.formats.export_file import RUNTIMES, read_export
 from clearhead.formats.model_folder import ModelFolder, load_config
 from clearhead.formats.shapes import num_parameters
 
@@ -17,7 +18,11 @@ from clearhead.formats.shapes import num_parameters
 # search with a model of 10 million parameters. A step of a smaller model hardly takes less time.
 _MOST_CHARACTERS = 800
 _SMALL = 10_000_000
-_EXTRAS: Mapping[EngineName, str] = {"torch": "translate", "ctranslate2": "fast"}  # that install the engines
+# that install the engines, and the packages of each
+_EXTRAS: Mapping[EngineName, str] = {"torch": "translate", "ctranslate2": "fast", "onnx": "onnx"}
+_PACKAGES: Mapping[EngineName, Sequence[str]] = {
+    "torch": ("torch",), "ctranslate2": ("ctranslate2",), "onnx": ("onnxruntime", "onnx"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,10 +59,11 @@ def open_engine(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) ->
     `auto` takes the engine that answers soonest, start-up included: NumPy for a few sentences, for more of them torch
     on a GPU, and on a CPU CTranslate2 or else torch. NumPy also serves where no other engine is installed. If the
     requested engine is not installed, ConfigError is raised; if it lacks something, another one is used, with a note.
+    An export is only run by the program that it was exported to.
     """
-    if choice.engine in _EXTRAS and not is_installed(choice.engine):
-        extra = _EXTRAS[choice.engine]
-        raise ConfigError(not_installed(f"the engine {choice.engine}", choice.engine, extra), options=("engine",))
+    if model.runtime is not None:
+        return _open_export(model, choice, needs)
+    _check_installed(choice.engine)
     lacking = {name: _lacks(name, model, choice, needs) for name in _candidates(model, choice, needs)}
     chosen = next((name for name, reason in lacking.items() if reason is None), None)
     if chosen is None:
@@ -67,6 +73,40 @@ def open_engine(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) ->
     if requested not in ("auto", chosen):
         notes = (f"Using the engine {chosen}, because {requested} cannot do this: {lacking[requested]}.",)
     return OpenedEngine(_open(chosen, model, choice), notes)
+
+
+def _check_installed(engine: EngineName) -> None:
+    """Raise ConfigError if a package of the engine is not installed."""
+    missing = next((package for package in _PACKAGES.get(engine, ()) if not is_installed(package)), None)
+    if missing is not None:
+        raise ConfigError(not_installed(f"the engine {engine}", missing, _EXTRAS[engine]), options=("engine",))
+
+
+def _open_export(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) -> OpenedEngine:
+    """Load an export with its own engine, or raise ConfigError with what that engine lacks."""
+    assert model.runtime is not None
+    fact = f"{printable(str(model.folder))} is an export to {RUNTIMES[model.runtime]}"
+    if choice.engine not in ("auto", model.runtime):
+        raise ConfigError(
+            f"{fact}, which the engine {choice.engine} cannot run. Use the engine {model.runtime}, or the model that "
+            "it was exported from.",
+            options=("engine", "model"),
+        )
+    _check_installed(model.runtime)
+    precision = read_export(model.folder).precision
+    if choice.precision not in ("auto", precision):
+        raise ConfigError(
+            f"{fact} in {precision}, and cannot be run in {choice.precision}. Use {precision}, or export the model "
+            "again.",
+            options=("precision",),
+        )
+    exported = replace(choice, precision=precision)
+    reason = _lacks(model.runtime, model, exported, needs)
+    if reason is not None:
+        raise ConfigError(
+            f"{fact}, which cannot do this: {reason}. Use the model that it was exported from.", options=("model",)
+        )
+    return OpenedEngine(_open(model.runtime, model, exported))
 
 
 def _candidates(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) -> Sequence[EngineName]:
@@ -104,6 +144,10 @@ def _lacks(name: EngineName, model: ModelFolder, choice: EngineChoice, needs: En
         from clearhead.decoding.engines import numpy_engine
 
         return numpy_engine.lacks(model, needs, choice.device, choice.precision)
+    if name == "onnx":
+        from clearhead.decoding.engines import onnx_engine
+
+        return onnx_engine.lacks(model, needs, choice.device, choice.precision)
     return None if is_installed("torch") else "torch is not installed"
 
 
@@ -123,6 +167,10 @@ def _open(name: EngineName, model: ModelFolder, choice: EngineChoice) -> Engine:
         from clearhead.decoding.engines.numpy_engine import open_numpy
 
         return open_numpy(model)
+    if name == "onnx":
+        from clearhead.decoding.engines.onnx_engine import open_onnx
+
+        return open_onnx(model, choice.precision)
     from clearhead.decoding.engines.torch_engine import open_torch
 
     return open_torch(model, choice.device, choice.precision)

@@ -1,5 +1,7 @@
 """Greedy and beam search in NumPy: the same choices and scores as `beam.py`, without constraints.
 
+The model is anything that encodes sentences and reads a token at a time: the NumPy Transformer, or ONNX graphs.
+
 At each step every hypothesis is extended by every token, and the best `beam` of them are kept. Hypotheses that end go
 into a pool. A beam of 1 is greedy search.
 """
@@ -7,17 +9,46 @@ into a pool. A beam of 1 is greedy search.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from clearhead.decoding.search.hypothesis import Hypothesis, Pool, best_attainable, normalised
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.model.numpy_transformer import Array, Ids, NumpyTransformer, log_softmax
+from clearhead.model.config import ModelConfig
+from clearhead.model.numpy_transformer import Array, Ids, log_softmax
+
+
+class StepwiseCache(Protocol):
+    """What a decoder has computed for B sentences with K hypotheses each."""
+
+    def follow(self, parents: Ids) -> None:
+        """Continue with new hypotheses (B, K′), each with the past of its parent."""
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Keep only the sentences at `rows`."""
+
+
+C = TypeVar("C", bound=StepwiseCache)
+
+
+class StepwiseModel(Protocol[C]):
+    """A model that encodes sentences once and then reads one token of every hypothesis at a time."""
+
+    @property
+    def config(self) -> ModelConfig:
+        """The config of the model."""
+
+    def encode(self, source: Ids) -> C:
+        """Encode sentences (B, S), padded on the right."""
+
+    def step(self, tokens: Ids, cache: C) -> Array:
+        """Read the last token of every hypothesis (B, K); return the logits of the next one: (B, K, V)."""
 
 
 def numpy_search(
-    model: NumpyTransformer, source: Ids, limits: Sequence[int], settings: SearchSettings, hidden: Sequence[int] = ()
+    model: StepwiseModel[C], source: Ids, limits: Sequence[int], settings: SearchSettings, hidden: Sequence[int] = ()
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` best hypotheses of each sentence of `source` (B, S), best first.
 

@@ -1,0 +1,45 @@
+"""`clearhead import`: read a model of another program into a model folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearhead.errors import ClearheadError, not_installed, printable
+
+_EXTRA = {"torch", "safetensors", "sentencepiece"}
+
+
+def import_(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="A MarianMT folder of transformers with model.safetensors, or an export of clearhead to ONNX or to a "
+            "hub-folder.",
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="New folder for the model. \\[default: FOLDER-imported]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Read a model of another program, and write it as a model folder of clearhead."""
+    target = output if output is not None else Path(f"{folder.resolve().name}-imported")
+    try:
+        from clearhead.export.importing import import_model
+
+        result = import_model(folder, target)
+    except ModuleNotFoundError as missing:
+        if missing.name in _EXTRA:
+            raise ClearheadError(not_installed("import", missing.name, "train")) from None
+        raise
+    if as_json:
+        import json
+
+        data = {"kind": result.kind, "parameters": result.parameters, "folder": str(result.folder)}
+        typer.echo(json.dumps(data, ensure_ascii=False))
+    typer.echo(
+        f"clearhead: imported {result.kind} with {result.parameters:,} parameters into {printable(str(target))}.",
+        err=True,
+    )

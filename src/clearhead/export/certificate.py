@@ -1,0 +1,147 @@
+"""The certificate of an export: how its results differ from those of the model, on the same sentences."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from clearhead import __version__
+from clearhead.errors import CheckpointError, ConfigError, printable
+from clearhead.export.targets import ExportFormat, ExportPrecision
+from clearhead.files.json_file import read_json
+from clearhead.settings import Settings, read_settings
+
+CERTIFICATE, CERTIFICATE_TEXT = "certificate.json", "certificate.md"
+FORMAT = 1
+_MARK = "clearhead_certificate"
+
+
+class NumericDifference(Settings):
+    """How far the numbers of the export are from those of the model, on the translations of the model."""
+
+    of: Literal["logits", "log-probabilities"] = Field(description="what the program returns and was compared")
+    largest: float = Field(ge=0, description="largest absolute difference")
+    mean: float = Field(ge=0, description="mean absolute difference")
+    tokens: int = Field(ge=0, description="number of tokens")
+
+
+class Divergence(Settings):
+    """The first sentence whose translation differs, and the first token that differs in it."""
+
+    sentence: int = Field(ge=1, description="number of the sentence")
+    token: int = Field(ge=1, description="number of the token in the translation")
+    original: str = Field(description="the token of the model; empty if its translation ended")
+    exported: str = Field(description="the token of the export; empty if its translation ended")
+    margin: float | None = Field(description="difference of the two logits in the model; a near tie if it is small")
+
+
+class BleuDifference(Settings):
+    """BLEU of the model and the export, and the 95 % interval of the difference by paired bootstrap resampling."""
+
+    original: float
+    exported: float
+    difference: float
+    low: float
+    high: float
+    signature: str
+
+
+class Comparison(Settings):
+    """What was measured."""
+
+    sentences: int = Field(ge=1, description="number of sentences")
+    identical: int = Field(ge=0, description="number of sentences with identical translations")
+    numbers: NumericDifference | None
+    divergence: Divergence | None
+    bleu: BleuDifference | None
+    same_tokens: int | None = Field(None, description="sentences that the exported tokeniser splits identically")
+    original_speed: float = Field(gt=0, description="sentences per second")
+    exported_speed: float = Field(gt=0, description="sentences per second")
+    original_bytes: int = Field(ge=0, description="size of the weights of the model")
+    exported_bytes: int = Field(ge=0, description="size of the exported weights")
+
+    @property
+    def share(self) -> float:
+        """The share of identical translations."""
+        return self.identical / self.sentences
+
+
+class Limits(Settings):
+    """The limits of an export; None is no limit."""
+
+    difference: float | None = Field(description="largest difference of logits or log-probabilities")
+    identical: float = Field(description="least share of identical translations")
+    bleu_drop: float = Field(description="largest drop of BLEU")
+
+    @staticmethod
+    def of(precision: ExportPrecision) -> "Limits":
+        """Return the limits for a precision: rounded weights are expected to change some translations."""
+        return _LIMITS[precision]
+
+
+_LIMITS: dict[ExportPrecision, Limits] = {
+    "float32": Limits(difference=1e-3, identical=0.98, bleu_drop=0.2),
+    "float16": Limits(difference=0.1, identical=0.9, bleu_drop=0.5),
+    "int8": Limits(difference=None, identical=0.5, bleu_drop=1.0),
+}
+
+
+class Certificate(Settings):
+    """The content of certificate.json."""
+
+    clearhead_certificate: Literal[1] = Field(1, description="the format of the file")
+    clearhead_version: str = __version__
+    target: ExportFormat = Field(description="the format of the export")
+    precision: ExportPrecision
+    model: str = Field(description="a hash of the model")
+    original: str = Field(description="the program that ran the model")
+    exported: str = Field(description="the program that ran the export")
+    machine: str
+    text: str = Field(description="where the sentences are from")
+    text_sha256: str
+    comparison: Comparison
+    limits: Limits
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The limits that are exceeded, as clauses; empty if the export is within all of them."""
+        own, limits = self.comparison, self.limits
+        faults = []
+        if own.numbers is not None and limits.difference is not None and own.numbers.largest > limits.difference:
+            faults.append(
+                f"the largest difference of {own.numbers.of} is {own.numbers.largest:.2g} (limit {limits.difference:g})"
+            )
+        if own.share < limits.identical:
+            faults.append(f"{own.share:.1%} of the translations are identical (limit {limits.identical:.0%})")
+        if own.bleu is not None and -own.bleu.difference > limits.bleu_drop:
+            faults.append(f"BLEU drops by {-own.bleu.difference:.2f} (limit {limits.bleu_drop:g})")
+        if own.same_tokens is not None and own.same_tokens < limits.identical * own.sentences:
+            faults.append(
+                f"its tokeniser splits {own.sentences - own.same_tokens:,} of {own.sentences:,} sentences differently"
+            )
+        return tuple(faults)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of certificate.json, with the verdict."""
+        return {**self.model_dump(mode="json"), "faults": list(self.faults)}
+
+
+def read_certificate(folder: str | Path) -> Certificate:
+    """Read the certificate of an export, or raise CheckpointError with the reason."""
+    path = Path(folder) / CERTIFICATE
+    if Path(folder).is_dir() and not path.is_file():
+        raise CheckpointError(
+            f"{printable(str(folder))} has no {CERTIFICATE}. Export the model again: each export writes one."
+        )
+    data = read_json(path)
+    number = data.get(_MARK)
+    if isinstance(number, int) and number > FORMAT:
+        writer = printable(str(data.get("clearhead_version", "a later version"))[:40])
+        raise CheckpointError(
+            f"{printable(str(path))} is in format {number}, written by clearhead {writer}; this is {__version__}, "
+            f"which reads format {FORMAT}. Install clearhead {writer} or later."
+        )
+    try:
+        return read_settings(Certificate, {name: value for name, value in data.items() if name != "faults"})
+    except ConfigError as wrong:
+        raise CheckpointError(f"{printable(str(path))} is not a certificate: {' '.join(wrong.mistakes)}") from None

@@ -1,0 +1,108 @@
+"""What is compared: a program that translates, and its logits or log-probabilities on given translations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from clearhead.decoding.engines.ctranslate2_engine import CTranslate2Engine, open_ctranslate2
+from clearhead.decoding.engines.engine import Engine
+from clearhead.decoding.engines.onnx_engine import OnnxEngine, open_onnx
+from clearhead.decoding.engines.torch_engine import TorchEngine, open_torch
+from clearhead.formats.model_folder import ModelFolder
+from clearhead.model.batch import padded
+from clearhead.model.modes import evaluation_mode
+from clearhead.model.numpy_transformer import Array
+
+Rows = Sequence[Sequence[int]]
+
+
+class LogitSource(Protocol):
+    """Computes the logits (B, T, V) of every token of translations, given the tokens before it."""
+
+    def __call__(self, sources: Rows, targets: Rows) -> Array:
+        """Return logits; sources end with eos, and rows after the end of a target have no meaning."""
+
+
+class LogProbSource(Protocol):
+    """Computes the log-probabilities of the tokens of translations."""
+
+    def __call__(self, sources: Rows, targets: Rows) -> list[list[float]]:
+        """Return one list for each target."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A program with a model: it translates, and returns logits or only log-probabilities."""
+
+    engine: Engine
+    described: str  # program, version, device and precision
+    logits: LogitSource | None = None
+    log_probs: LogProbSource | None = None
+
+
+def torch_probe(model: ModelFolder) -> Probe:
+    """Return the model in PyTorch, in float32 on a CPU."""
+    engine = open_torch(model, "cpu", "float32")
+    return Probe(engine, f"torch {metadata.version('torch').partition('+')[0]}, cpu, float32", _TorchLogits(engine))
+
+
+def onnx_probe(folder: ModelFolder) -> Probe:
+    """Return an export to ONNX, run by onnxruntime."""
+    engine = open_onnx(folder)
+    precision = engine.described.rpartition(", ")[2]
+    return Probe(engine, f"onnxruntime {metadata.version('onnxruntime')}, cpu, {precision}", _OnnxLogits(engine))
+
+
+def ctranslate2_probe(folder: ModelFolder, precision: str) -> Probe:
+    """Return an export to CTranslate2, which does not return logits."""
+    engine = open_ctranslate2(folder, "cpu", "int8" if precision == "int8" else "float32")
+    described = f"ctranslate2 {metadata.version('ctranslate2')}, cpu, {precision}"
+    return Probe(engine, described, log_probs=_CTranslate2LogProbs(engine))
+
+
+@dataclass(frozen=True)
+class _TorchLogits:
+    engine: TorchEngine
+
+    def __call__(self, sources: Rows, targets: Rows) -> Array:
+        model = self.engine.model
+        with evaluation_mode(model), torch.inference_mode():
+            source, target = (padded(rows, model.config.pad, model.device) for rows in (sources, targets))
+            logits = model.decode(model.shifted(target), model.encode(source))
+        return np.asarray(logits.float().cpu().numpy(), dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class _OnnxLogits:
+    engine: OnnxEngine
+
+    def __call__(self, sources: Rows, targets: Rows) -> Array:
+        model = self.engine.model
+        config = model.config
+        cache = model.encode(_padded(sources, config.pad))
+        target = _padded(targets, config.pad)  # (B, T)
+        inputs = np.concatenate((np.full((len(target), 1), config.start_id), target[:, :-1]), axis=1)
+        steps = [model.step(inputs[:, [place]], cache)[:, 0] for place in range(inputs.shape[1])]
+        return np.stack(steps, axis=1)  # (B, T, V)
+
+
+@dataclass(frozen=True)
+class _CTranslate2LogProbs:
+    engine: CTranslate2Engine
+
+    def __call__(self, sources: Rows, targets: Rows) -> list[list[float]]:
+        eos = self.engine.config.eos
+        without_end = [[token for token in row if token != eos] for row in targets]
+        scored = self.engine.log_probs(sources, without_end)
+        return [log_probs[: len(row)] for row, log_probs in zip(targets, scored, strict=True)]
+
+
+def _padded(rows: Rows, pad: int) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]]":
+    array = np.full((len(rows), max(map(len, rows))), pad, dtype=np.int64)
+    for number, row in enumerate(rows):
+        array[number, : len(row)] = row
+    return array

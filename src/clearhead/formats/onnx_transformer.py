@@ -1,0 +1,225 @@
+"""A Transformer as two ONNX graphs: the encoder, and one step of the decoder with its cache.
+
+The graphs compute what `model/numpy_transformer.py` computes, with the same names and shapes; a test compares the two.
+The encoder also returns the keys and values of the source for every decoder layer, so that a step does not repeat them.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from clearhead.formats.arrays import ModelArrays, with_zeros
+from clearhead.formats.onnx_graph import OnnxGraphBuilder, OnnxPrecision
+from clearhead.formats.shapes import num_parameters
+from clearhead.model.config import ModelConfig
+from clearhead.model.numpy_transformer import complete_weights, numpy_lacks
+
+_MAX_BYTES = 2**31 - 2**20  # of an ONNX file, which is a single message of protobuf
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxModels:
+    """The two graphs of a model."""
+
+    encoder: onnx.ModelProto
+    step: onnx.ModelProto
+
+
+def onnx_lacks(config: ModelConfig) -> str | None:
+    """Return why a model cannot be written as ONNX graphs, as a clause, or None if it can."""
+    reason = numpy_lacks(config)
+    if reason is not None:
+        return reason
+    if not config.decoder_blocks:
+        return "it needs at least one decoder layer"
+    return "a graph can have at most 2 GiB" if 4 * num_parameters(config) > _MAX_BYTES else None
+
+
+def onnx_models(model: ModelArrays, precision: OnnxPrecision = "float32") -> OnnxModels:
+    """Return the graphs of a model whose weights are the given ones; removed heads are zeros."""
+    model = with_zeros(model)
+    config, weights = model.config, complete_weights(model.config, model.arrays)
+    return OnnxModels(
+        _EncoderGraph(config, OnnxGraphBuilder(weights, precision)).build(),
+        _StepGraph(config, OnnxGraphBuilder(weights, precision)).build(),
+    )
+
+
+def memory_names(config: ModelConfig) -> list[str]:
+    """Return the names of the keys and values of the source, layer by layer."""
+    return [f"memory_{part}_{number}" for number in range(config.decoder_blocks) for part in ("key", "value")]
+
+
+def past_names(config: ModelConfig, prefix: str) -> list[str]:
+    """Return the names of the keys and values of the target; the prefix is `past` for inputs and `next` for outputs."""
+    return [f"{prefix}_{part}_{number}" for number in range(config.decoder_blocks) for part in ("key", "value")]
+
+
+def _tied(config: ModelConfig, name: str) -> str:
+    """Return the name under which a checkpoint has a table."""
+    if config.tied == "none" or name == "encoder.embedding.weight":
+        return name
+    return "encoder.embedding.weight" if config.tied == "three" else "decoder.embedding.weight"
+
+
+def _float(name: str, shape: Sequence[int | str]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
+
+
+class _LayerGraph:
+    """What both graphs have: residuals, feed-forward networks and embeddings."""
+
+    def __init__(self, config: ModelConfig, builder: OnnxGraphBuilder, side: str) -> None:
+        self.config, self.builder, self.side = config, builder, side
+        self.width = config.d_model if side == "encoder" else config.decoder_width
+        self.head_width = config.head_width(side)
+
+    def embed(self, ids: str) -> str:
+        x = self.builder.embed(_tied(self.config, f"{self.side}.embedding.weight"), ids)
+        if self.config.scale_embedding:
+            x = self.builder.node("Mul", x, self.builder.constant(math.sqrt(self.width)))
+        return x
+
+    def before(self, x: str, residual: str) -> str:
+        """Return the input of a sublayer: norm(x) in a pre-norm model, x in a post-norm one."""
+        return self._norm(x, residual) if self.config.norm_place == "pre" else x
+
+    def after(self, x: str, y: str, residual: str) -> str:
+        """Return x + y, normalised in a post-norm model."""
+        total = self.builder.node("Add", x, y)
+        return total if self.config.norm_place == "pre" else self._norm(total, residual)
+
+    def _norm(self, x: str, residual: str) -> str:
+        return self.builder.norm(x, f"{residual}.norm", self.config.epsilon)
+
+    def feed_forward(self, x: str, place: str, residual: str) -> str:
+        y, name = self.before(x, residual), f"{place}.feed_forward"
+        hidden = self.builder.activate(self.builder.linear(y, f"{name}.first"), self.config.activation)
+        if self.config.is_gated:
+            hidden = self.builder.node("Mul", hidden, self.builder.linear(y, f"{name}.gate"))
+        return self.after(x, self.builder.linear(hidden, f"{name}.second"), residual)
+
+    def finish(self, x: str) -> str:
+        name = f"{self.side}.last_norm"
+        return self.builder.norm(x, name, self.config.epsilon) if self.config.ends_with_norm else x
+
+    def heads(self, x: str, order: Sequence[int], width: int | None = None) -> str:
+        """(B, T, D) → (B, T, H, E), with the axes in another order"""
+        width = self.head_width if width is None else width
+        return self.builder.swap(self.builder.reshape(x, (0, 0, self.config.num_heads, width)), order)
+
+
+class _EncoderGraph(_LayerGraph):
+    """source (B, S) → is_hidden (B, 1, 1, S), and for every decoder layer Kᵀ (B, H, E, S) and V (B, H, S, E)"""
+
+    def __init__(self, config: ModelConfig, builder: OnnxGraphBuilder) -> None:
+        super().__init__(config, builder, "encoder")
+
+    def build(self) -> onnx.ModelProto:
+        config, builder = self.config, self.builder
+        padding = builder.node("Equal", "source", builder.constant(config.pad, np.int64))
+        is_hidden = builder.unsqueeze(padding, (1, 2))  # (B, 1, 1, S)
+        x = self._with_positions(self.embed("source"))
+        for number in range(config.encoder_blocks):
+            place = f"encoder_blocks.{number}"
+            x = self._attend_own(x, place, is_hidden)
+            x = self.feed_forward(x, place, f"{place}.residuals.1")
+        x = self.finish(x)
+        outputs = {is_hidden: helper.make_tensor_value_info("is_hidden", TensorProto.BOOL, ["B", 1, 1, "S"])}
+        for number in range(config.decoder_blocks):
+            outputs |= self._memory(x, number)
+        inputs = [helper.make_tensor_value_info("source", TensorProto.INT64, ["B", "S"])]
+        return builder.model("encoder", inputs, outputs)
+
+    def _with_positions(self, x: str) -> str:
+        if not self.config.has_position_table:
+            return x
+        builder = self.builder
+        length = builder.node("Gather", builder.node("Shape", "source"), builder.constant([1], np.int64))
+        first, axis = builder.constant([0], np.int64), builder.constant([0], np.int64)
+        return builder.node("Add", x, builder.node("Slice", builder.weight("encoder.position"), first, length, axis))
+
+    def _attend_own(self, x: str, place: str, is_hidden: str) -> str:
+        builder, name, residual = self.builder, f"{place}.self_attention", f"{place}.residuals.0"
+        packed = builder.linear(self.before(x, residual), f"{name}.packed")
+        q, k, v = builder.split(packed, 3, self.width)
+        mixed = builder.attend(
+            self.heads(q, (0, 2, 1, 3)), self.heads(k, (0, 2, 3, 1)), self.heads(v, (0, 2, 1, 3)),
+            self.head_width, is_hidden,
+        )  # fmt: skip
+        joined = builder.reshape(builder.swap(mixed, (0, 2, 1, 3)), (0, 0, self.width))
+        return self.after(x, builder.linear(joined, f"{name}.output"), residual)
+
+    def _memory(self, x: str, number: int) -> dict[str, onnx.ValueInfoProto]:
+        config, builder = self.config, self.builder
+        packed = builder.linear(x, f"decoder_blocks.{number}.cross_attention.packed")
+        k, v = builder.split(packed, 2, config.decoder_width)
+        width = config.head_width("decoder")
+        heads = config.num_heads
+        return {
+            self.heads(k, (0, 2, 3, 1), width): _float(f"memory_key_{number}", ("B", heads, width, "S")),
+            self.heads(v, (0, 2, 1, 3), width): _float(f"memory_value_{number}", ("B", heads, "S", width)),
+        }
+
+
+class _StepGraph(_LayerGraph):
+    """tokens (B, K), length (), is_hidden, memory, past (B, K, H, T, E) → logits (B, K, V), past (B, K, H, T+1, E)"""
+
+    def __init__(self, config: ModelConfig, builder: OnnxGraphBuilder) -> None:
+        super().__init__(config, builder, "decoder")
+
+    def build(self) -> onnx.ModelProto:
+        config, builder = self.config, self.builder
+        x = self.embed("tokens")
+        if config.has_position_table:
+            x = builder.node("Add", x, builder.node("Gather", builder.weight("decoder.position"), "length"))
+        past: list[str] = []
+        for number in range(config.decoder_blocks):
+            place = f"decoder_blocks.{number}"
+            x = self._attend_own(x, number, past)
+            x = self._attend_memory(x, number)
+            x = self.feed_forward(x, place, f"{place}.residuals.2")
+        logits = builder.linear(self.finish(x), "output", _tied(config, "output.weight"))
+        outputs = {logits: _float("logits", ("B", "K", config.target_size))}
+        shape = ("B", "K", config.num_heads, "T_next", self.head_width)
+        outputs |= dict(zip(past, (_float(name, shape) for name in past_names(config, "next")), strict=True))
+        return builder.model("step", self._inputs(), outputs)
+
+    def _inputs(self) -> list[onnx.ValueInfoProto]:
+        config, width = self.config, self.head_width
+        inputs = [
+            helper.make_tensor_value_info("tokens", TensorProto.INT64, ["B", "K"]),
+            helper.make_tensor_value_info("is_hidden", TensorProto.BOOL, ["B", 1, 1, "S"]),
+        ]
+        if config.has_position_table:
+            inputs.append(helper.make_tensor_value_info("length", TensorProto.INT64, []))
+        for name in memory_names(config):
+            sizes = (width, "S") if "key" in name else ("S", width)
+            inputs.append(_float(name, ("B", config.num_heads, *sizes)))
+        past_shape = ("B", "K", config.num_heads, "T", width)
+        return inputs + [_float(name, past_shape) for name in past_names(config, "past")]
+
+    def _attend_own(self, x: str, number: int, past: list[str]) -> str:
+        builder, place = self.builder, f"decoder_blocks.{number}"
+        name, residual = f"{place}.self_attention", f"{place}.residuals.0"
+        packed = builder.linear(self.before(x, residual), f"{name}.packed")
+        shape = (0, 0, self.config.num_heads, 1, self.head_width)
+        q, k, v = (builder.reshape(part, shape) for part in builder.split(packed, 3, self.width))
+        k = builder.node("Concat", f"past_key_{number}", k, attributes={"axis": 3})  # (B, K, H, T+1, E)
+        v = builder.node("Concat", f"past_value_{number}", v, attributes={"axis": 3})
+        past += [k, v]
+        mixed = builder.attend(q, builder.swap(k, (0, 1, 2, 4, 3)), v, self.head_width)  # (B, K, H, 1, E)
+        joined = builder.reshape(mixed, (0, 0, self.width))
+        return self.after(x, builder.linear(joined, f"{name}.output"), residual)
+
+    def _attend_memory(self, x: str, number: int) -> str:
+        builder, place = self.builder, f"decoder_blocks.{number}"
+        name, residual = f"{place}.cross_attention", f"{place}.residuals.1"
+        q = self.heads(builder.linear(self.before(x, residual), f"{name}.query"), (0, 2, 1, 3))  # (B, H, K, E)
+        mixed = builder.attend(q, f"memory_key_{number}", f"memory_value_{number}", self.head_width, "is_hidden")
+        joined = builder.reshape(builder.swap(mixed, (0, 2, 1, 3)), (0, 0, self.width))
+        return self.after(x, builder.linear(joined, f"{name}.output"), residual)
