@@ -109,6 +109,11 @@ def _description(model: ModelFolder) -> ModelDescription | None:
 
 
 def _licence(licence: str | None, description: ModelDescription | None, *, is_required: bool) -> LicenceTerms | None:
+    if licence is not None and len(licence) > _MAX_LICENCE:
+        raise ConfigError(
+            f"the name of the licence has {len(licence)} characters. Give a short name, or a file.",
+            options=("licence",),
+        )
     if licence is not None and Path(licence).is_file():
         text = utf8_text(read_file(Path(licence)))
         return LicenceTerms(next((line.strip() for line in text.splitlines() if line.strip()), "other"), text)
@@ -121,8 +126,6 @@ def _licence(licence: str | None, description: ModelDescription | None, *, is_re
                 options=("licence",),
             )
         return None
-    if len(name) > _MAX_LICENCE:
-        raise ConfigError(f"the name of the licence has {len(name)} characters. Give a short name, or a file.")
     attribution = description.attribution if description is not None else ""
     return LicenceTerms(name, f"The weights in this folder are licensed under {name}.\n{attribution}".strip() + "\n")
 
@@ -139,7 +142,7 @@ def _card(model: ModelFolder, certificate: Certificate, example: str, terms: Lic
         parts.append(f"Licence of the weights: {printable(terms.name)}.")
     parts += ["## How to use it", "Run this in the folder:", _snippet(model, target, example)]
     if target != "marian":
-        parts.append("With clearhead, `clearhead translate --model FOLDER` opens the folder.")
+        parts.append("With clearhead, `clearhead translate -m FOLDER` opens the folder.")
     parts.append(re.sub(r"^# ", "## ", certificate_markdown(certificate), count=1).rstrip())
     own = _own_card(model)
     if own:

@@ -46,7 +46,7 @@ class BleuDifference(Settings):
     signature: str
 
 
-class Comparison(Settings):
+class ExportComparison(Settings):
     """What was measured."""
 
     sentences: int = Field(ge=1, description="number of sentences")
@@ -99,7 +99,7 @@ class Certificate(Settings):
     machine: str
     text: str = Field(description="where the sentences are from")
     text_sha256: str
-    comparison: Comparison
+    comparison: ExportComparison
     limits: Limits
 
     @property

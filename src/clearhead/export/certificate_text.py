@@ -1,7 +1,7 @@
 """A certificate as text: rows of a table, and Markdown."""
 
 from clearhead.errors import printable
-from clearhead.export.certificate import Certificate, Comparison
+from clearhead.export.certificate import Certificate, ExportComparison
 from clearhead.export.targets import TITLES
 
 
@@ -73,7 +73,7 @@ def _least(certificate: Certificate) -> str:
     return f"limit {certificate.limits.identical:.0%}"
 
 
-def _divergence(comparison: Comparison) -> str:
+def _divergence(comparison: ExportComparison) -> str:
     place = comparison.divergence
     if place is None:
         return "none"

@@ -119,7 +119,7 @@ def _log_prob_differences(
     log_probs = log_softmax(logits)
     parts = []
     for row, (target, own) in enumerate(zip(targets, actual, strict=True)):
-        expected = log_probs[row, np.arange(len(target)), list(target)]
+        expected = log_probs[row, np.arange(len(own)), list(target[: len(own)])]
         parts.append(np.abs(expected - np.array(own, dtype=np.float32)))
     return np.concatenate(parts)
 

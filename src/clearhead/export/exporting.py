@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from clearhead import __version__
 from clearhead.errors import CheckpointError, ClearheadError, not_installed, printable
 from clearhead.export.card import check_licence, write_card
-from clearhead.export.certificate import CERTIFICATE, CERTIFICATE_TEXT, Certificate, Comparison, Limits
+from clearhead.export.certificate import CERTIFICATE, CERTIFICATE_TEXT, Certificate, ExportComparison, Limits
 from clearhead.export.certificate_text import certificate_markdown
 from clearhead.export.folders import WEIGHT_FILES, ExportPlan, finish, write_files
 from clearhead.export.sentences import ComparisonText, TextChoice, read_comparison_text
@@ -139,7 +139,7 @@ def certify(plan: ExportPlan, text: ComparisonText) -> Certificate:
     original = torch_probe(model)
     exported = _open_export(plan)
     first, second = (translate_timed(probe, setting, text.sources) for probe in (original, exported))
-    comparison = Comparison(
+    comparison = ExportComparison(
         sentences=len(text.sources),
         identical=sum(one == two for one, two in zip(first.texts, second.texts, strict=True)),
         numbers=compare_numbers(original, exported, setting, first.lines),

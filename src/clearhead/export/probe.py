@@ -31,7 +31,7 @@ class LogProbSource(Protocol):
     """Computes the log-probabilities of the tokens of translations."""
 
     def __call__(self, sources: Rows, targets: Rows) -> list[list[float]]:
-        """Return one list for each target."""
+        """Return one list for each target; it can be shorter than a target that has not ended."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,11 @@ class _CTranslate2LogProbs:
 
     def __call__(self, sources: Rows, targets: Rows) -> list[list[float]]:
         eos = self.engine.config.eos
-        without_end = [[token for token in row if token != eos] for row in targets]
+        # CTranslate2 adds eos, for which a translation that was cut at the length limit has no room: its last token
+        # is not scored
+        without_end = [row[:-1] for row in targets]
         scored = self.engine.log_probs(sources, without_end)
-        return [log_probs[: len(row)] for row, log_probs in zip(targets, scored, strict=True)]
+        return [log_probs[: len(row) - (row[-1] != eos)] for row, log_probs in zip(targets, scored, strict=True)]
 
 
 def _padded(rows: Rows, pad: int) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]]":

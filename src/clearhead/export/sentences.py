@@ -8,7 +8,7 @@ from pathlib import Path
 from clearhead.data.phrasebook.splits import pairs
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.files.input import whole_input
-from clearhead.formats.built_in import MODELS
+from clearhead.formats import built_in
 from clearhead.formats.model_folder import ModelFolder
 
 NUM_BUILT_IN = 200  # sentences of the phrasebook
@@ -52,12 +52,12 @@ def read_comparison_text(choice: TextChoice, model: ModelFolder) -> ComparisonTe
             f"{printable(choice.source)} has {len(sources):,} lines and {printable(str(choice.reference))} has "
             f"{len(references):,}. Line i of one file belongs to line i of the other: both need the same number."
         )
-    kept = [number for number, source in enumerate(sources) if source.strip()][: choice.num_lines]
-    if not kept:
+    places = [number for number, source in enumerate(sources) if source.strip()][: choice.num_lines]
+    if not places:
         raise DataError(f"{printable(choice.source)} has no sentences. Give at least one.", options=("source",))
     return ComparisonText(
-        tuple(sources[number] for number in kept),
-        None if references is None else tuple(references[number] for number in kept),
+        tuple(sources[number] for number in places),
+        None if references is None else tuple(references[number] for number in places),
         Path(choice.source).name,
     )
 
@@ -67,7 +67,7 @@ def _built_in(choice: TextChoice, model: ModelFolder) -> ComparisonText:
         raise ConfigError(
             "there are references, but no sentences that they translate. Give both files.", options=("source",)
         )
-    is_built_in = model.folder.parent == MODELS
+    is_built_in = model.folder.parent == built_in.MODELS
     if not is_built_in and not choice.is_phrasebook:
         raise ConfigError(
             "an export is compared with its model on sentences of its source language, and this model has none of its "

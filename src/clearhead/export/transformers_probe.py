@@ -71,8 +71,8 @@ class TransformersEngine:
     def _hypothesis(self, tokens: list[int], limit: int) -> Hypothesis:
         eos = self.config.eos
         end = tokens.index(eos) + 1 if eos in tokens else len(tokens)
-        kept = tuple(tokens[: min(end, limit)])
-        return Hypothesis(kept, (), float("nan"), has_ended=kept[-1:] == (eos,))
+        translation = tuple(tokens[: min(end, limit)])
+        return Hypothesis(translation, (), float("nan"), has_ended=translation[-1:] == (eos,))
 
 
 @dataclass(frozen=True)

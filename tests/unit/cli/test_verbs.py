@@ -11,9 +11,11 @@ from clearhead.cli.classify import classify
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.experiment import experiment
 from clearhead.cli.explain import explain
+from clearhead.cli.export import export
 from clearhead.cli.film import film
 from clearhead.cli.generate import generate
 from clearhead.cli.heads import heads
+from clearhead.cli.import_ import import_
 from clearhead.cli.main import app
 from clearhead.cli.models import models
 from clearhead.cli.plot import plot
@@ -31,9 +33,11 @@ VERBS = (
     evaluate,
     experiment,
     explain,
+    export,
     film,
     generate,
     heads,
+    import_,
     models,
     plot,
     prune,
@@ -49,7 +53,7 @@ VERBS = (
 def test_the_app_has_these_verbs() -> None:
     registered = {command.name: command.callback for command in app.registered_commands}
     assert {name: inspect.unwrap(verb) for name, verb in registered.items() if verb is not None} == {
-        verb.__name__.replace("_", "-"): inspect.unwrap(verb) for verb in VERBS
+        verb.__name__.rstrip("_").replace("_", "-"): inspect.unwrap(verb) for verb in VERBS
     }
 
 
