@@ -1,5 +1,6 @@
 """`clearhead export`: write a model in the format of another program, with a certificate of what that changes."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -76,7 +77,8 @@ def export(
         text = TextChoice(certificate.source, certificate.reference, certificate.lines, certificate.phrasebook)
         request = ExportRequest(model, to, folder, precision, text, licence, certificate.allow_drift)
         try:
-            result = export_model(request)
+            with _status():
+                result = export_model(request)
         except DriftError as drift:
             _show(drift.certificate, as_json=as_json)
             typer.echo(
@@ -91,6 +93,13 @@ def export(
         raise
     _show(result, as_json=as_json)
     typer.echo(f"clearhead: wrote {printable(str(folder))}, with its certificate in certificate.md.", err=True)
+
+
+def _status() -> AbstractContextManager[object]:
+    """Show on a terminal that work is going on; elsewhere show nothing."""
+    from rich.console import Console
+
+    return Console(stderr=True).status("Exporting, and comparing the translations …")
 
 
 def _show(certificate: "Certificate", *, as_json: bool) -> None:

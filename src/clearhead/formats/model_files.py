@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+from clearhead.formats.export_file import CTRANSLATE2_MODEL, EXPORT, ONNX_ENCODER, ONNX_STEP
 from clearhead.formats.model_folder import ModelFolder
 from clearhead.text.marian import MARIAN_FILES
 from clearhead.text.tokeniser import FOLDER
 
-_NAMES = ("config.json", "model.safetensors", "alignment.json", "SHA256SUMS", *MARIAN_FILES)
+_NAMES = (
+    *("config.json", "model.safetensors", "alignment.json", "SHA256SUMS", *MARIAN_FILES),
+    *(EXPORT, CTRANSLATE2_MODEL, ONNX_ENCODER, ONNX_STEP),
+)
 _RUN = (
     *("config.yaml", "environment.json", "data.json", "metrics.jsonl", "outcome.json"),
     *("SHA256SUMS", "README.md", "plan.yaml"),

@@ -144,7 +144,8 @@ def find_model(path: str | Path | ModelFolder) -> ModelFolder:
             options=("model",),
         )
     for folder in _candidates(location):
-        if (folder / EXPORT).is_file():
+        # nothing in a folder is used in place of its safetensors, which a forged export could pretend to be
+        if (folder / EXPORT).is_file() and not (folder / WEIGHTS).is_file():
             return ModelFolder(folder, run_of(folder), is_marian=False, runtime=read_export(folder).runtime)
         foreign = foreign_runtime(folder) if folder.is_dir() and not (folder / WEIGHTS).is_file() else None
         if foreign is not None:

@@ -63,7 +63,7 @@ def test_a_verb_is_in_the_file_of_its_name_and_has_a_description(verb: object) -
     module = inspect.getmodule(inspect.unwrap(verb))  # type: ignore[arg-type]
     assert module is not None
     assert module.__name__ == f"clearhead.cli.{name}"
-    assert (module.__doc__ or "").startswith(f"`clearhead {name.replace('_', '-')}`: ")
+    assert (module.__doc__ or "").startswith(f"`clearhead {name.rstrip('_').replace('_', '-')}`: ")
     assert (inspect.getdoc(verb) or "").splitlines()[0].endswith(".")
 
 

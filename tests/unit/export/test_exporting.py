@@ -156,6 +156,14 @@ def test_a_language_of_a_model_with_tags_is_exported_and_explained(tmp_path: Pat
         assert ">>de<<" in (tmp_path / target / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_opus_folder_is_exported_with_its_own_tokenizer(target: str, text: TextChoice, tmp_path: Path) -> None:
+    request = ExportRequest(FIRST / "marian", target, tmp_path / "export", text=text, licence="MIT")
+    assert export_model(request).comparison.identical == 3
+    assert (tmp_path / "export" / "vocab.json").read_bytes() == (FIRST / "marian" / "vocab.json").read_bytes()
+    assert [line.text for line in Translator.load(tmp_path / "export").translate(SENTENCES)] == REFERENCES
+
+
 def test_a_recurrent_model_can_only_be_a_hub_folder(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", architecture="recurrent")
     text = tmp_path / "text.en"

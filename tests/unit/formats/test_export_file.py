@@ -47,6 +47,15 @@ def test_an_export_has_no_weights_to_compute_with(export: Path) -> None:
             load(model)
 
 
+def test_nothing_is_used_in_place_of_safetensors(export: Path) -> None:
+    for name in ("config.json", "model.safetensors", "SHA256SUMS"):
+        shutil.copy(FIRST / "run" / "best" / name, export / name)
+    model = find_model(export)
+    assert model.runtime is None
+    assert model.file_names == ("config.json", "model.safetensors")
+    assert load_arrays(model).config == load_config(find_model(FIRST / "run"))
+
+
 def test_a_later_format_is_refused_with_the_version_to_install(export: Path) -> None:
     change(export, clearhead_export=2, clearhead_version="9.1")
     with pytest.raises(CheckpointError, match=r"export.json is in format 2, written by clearhead 9.1.*reads format 1"):

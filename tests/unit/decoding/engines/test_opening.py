@@ -1,5 +1,7 @@
 """The choice of an engine: NumPy for a few sentences, else CTranslate2 on a CPU, and torch if the others lack something."""
 
+from pathlib import Path
+
 import pytest
 
 from clearhead.decoding.engines import ctranslate2_engine, opening
@@ -11,6 +13,9 @@ from clearhead.formats.model_folder import ModelFolder, find_model
 from tests.small_run import make_run
 
 pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
+pytest.importorskip("onnxruntime", reason="the engine is an extra: pip install '.[onnx]'")
+pytest.importorskip("onnx", reason="the engine is an extra: pip install '.[onnx]'")
+FIRST = Path(__file__).parents[3] / "golden" / "first_release"
 DRAWN = EngineNeeds(SearchSettings(temperature=1.0))
 
 
@@ -28,6 +33,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
         ("torch", EngineNeeds(), "torch"),
         ("ctranslate2", EngineNeeds(), "ctranslate2"),
         ("numpy", EngineNeeds(), "numpy"),
+        ("onnx", EngineNeeds(), "onnx"),
         ("auto", EngineNeeds(num_characters=7), "numpy"),
         ("auto", EngineNeeds(num_characters=10**6), "ctranslate2"),
         ("auto", EngineNeeds(uses=("alignment",), num_characters=7), "numpy"),
@@ -98,3 +104,25 @@ def test_a_requested_engine_that_is_not_installed_is_an_error(
             f"the engine {name} needs {name}, which is not installed. Run pip install '.[{extra}]' in a clone of "
             "clearhead."
         )
+
+
+@pytest.mark.parametrize("runtime", ["ctranslate2", "onnx"])
+def test_an_export_is_only_run_by_its_own_engine(runtime: str) -> None:
+    export = find_model(FIRST / runtime)
+    for needs in (EngineNeeds(), EngineNeeds(num_characters=7)):
+        assert open_engine(export, EngineChoice("auto", "cpu"), needs).engine.name == runtime
+    with pytest.raises(ConfigError, match=f"which the engine torch cannot run. Use the engine {runtime}, or the model"):
+        open_engine(export, EngineChoice("torch", "cpu"), EngineNeeds())
+    with pytest.raises(
+        ConfigError, match="in float32, and cannot be run in int8. Use float32, or export the model again"
+    ):
+        open_engine(export, EngineChoice("auto", "cpu", "int8"), EngineNeeds())
+    with pytest.raises(ConfigError, match="which cannot do this: it .*. Use the model that it was exported from."):
+        open_engine(export, EngineChoice("auto", "cpu"), DRAWN)
+
+
+def test_the_extra_of_an_engine_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "is_installed", lambda package: package != "onnxruntime")
+    for model, engine in ((find_model(FIRST / "onnx"), "auto"), (find_model(FIRST / "run"), "onnx")):
+        with pytest.raises(ConfigError, match=r"the engine onnx needs onnxruntime, which is not installed.*\[onnx\]"):
+            open_engine(model, EngineChoice(engine, "cpu"), EngineNeeds())  # type: ignore[arg-type]
