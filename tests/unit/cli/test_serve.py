@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+import clearhead.serve
 from clearhead.cli.serve import AddressOptions, ApiKeyOptions, LoadingOptions, _flags
 from tests.command import run
 
@@ -15,6 +16,8 @@ def test_only_given_options_change_the_settings() -> None:
 
 
 def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    # importing the package again replaces it as an attribute of clearhead, where other tests look for its modules
+    monkeypatch.setattr(clearhead, "serve", clearhead.serve)
     for name in [name for name in sys.modules if name.startswith(("clearhead.serve", "fastapi"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
