@@ -82,10 +82,10 @@ _SNIPPETS: dict[ExportFormat, str] = {
 
 
 def write_card(model: ModelFolder, folder: Path, certificate: Certificate, example: str, licence: str | None) -> None:
-    """Write README.md, and for a hub also LICENSE; `licence` is a name, or the name of a file with its text."""
+    """Write README.md, and LICENSE if it is known; `licence` is a name, or the name of a file with its text."""
     description = _description(model)
     terms = _licence(licence, description, is_required=certificate.target == "hub-folder")
-    if terms is not None and (certificate.target == "hub-folder" or licence is not None):
+    if terms is not None:
         (folder / LICENCE).write_text(terms.text, encoding="utf-8")
     (folder / CARD).write_text(_card(model, certificate, example, terms), encoding="utf-8")
 
