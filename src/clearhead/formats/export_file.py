@@ -4,6 +4,7 @@ Such a folder has no weights that clearhead itself computes with, and is opened 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -105,6 +106,7 @@ def foreign_runtime(folder: Path) -> str | None:
     advice = f"It has no {EXPORT}, which clearhead writes beside such files. Give the model that they were made from."
     if (folder / CTRANSLATE2_MODEL).is_file() and any((folder / name).is_file() for name in _CTRANSLATE2_VOCABULARIES):
         return f"{printable(str(folder))} is a CTranslate2 model that clearhead did not export. {advice}"
-    if any(path.suffix == ".onnx" for path in folder.iterdir()):
-        return f"{printable(str(folder))} has ONNX files that clearhead did not export. {advice}"
+    with suppress(OSError):  # a folder that cannot be listed
+        if not (folder / "config.json").is_file() and any(path.suffix == ".onnx" for path in folder.iterdir()):
+            return f"{printable(str(folder))} has ONNX files that clearhead did not export. {advice}"
     return None

@@ -120,7 +120,7 @@ class OnnxTransformer:
             inputs["length"] = np.array(cache.length, dtype=np.int64)
         logits, *past = self._step.run(None, inputs | cache.past)
         cache.past, cache.length = dict(zip(self._past_names, past, strict=True)), cache.length + 1
-        return np.array(logits, dtype=np.float32, copy=None)
+        return np.asarray(logits, dtype=np.float32)
 
 
 class OnnxEngine(StepwiseEngine[OnnxCache]):
