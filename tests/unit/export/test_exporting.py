@@ -151,8 +151,10 @@ def test_a_language_of_a_model_with_tags_is_exported_and_explained(tmp_path: Pat
     text = tmp_path / "text.en"
     text.write_text("".join(f">>hi<< {source}\n" for source, _ in TEXTS[:3]), encoding="utf-8")
     for target in ("ctranslate2", "onnx"):
-        certificate = export_model(ExportRequest(run, target, tmp_path / target, text=TextChoice(str(text))))
-        assert certificate.comparison.identical == 3
+        request = ExportRequest(run, target, tmp_path / target, text=TextChoice(str(text)), allows_drift=True)
+        numbers = export_model(request).comparison.numbers  # a random model can be near a tie
+        assert numbers is not None
+        assert numbers.largest < 1e-3
         assert ">>de<<" in (tmp_path / target / "README.md").read_text(encoding="utf-8")
 
 
@@ -171,7 +173,7 @@ def test_a_recurrent_model_can_only_be_a_hub_folder(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="ONNX only supports Transformers, and this model is recurrent"):
         export_model(ExportRequest(run, "onnx", tmp_path / "export", text=TextChoice(str(text))))
     request = ExportRequest(run, "hub-folder", tmp_path / "export", text=TextChoice(str(text)), licence="MIT")
-    assert export_model(request).comparison.identical == 1
+    assert export_model(request).comparison.identical == 1  # the same program with the same weights
 
 
 # Bad input
