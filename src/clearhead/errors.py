@@ -5,6 +5,7 @@
     ├── ConfigError           a setting that is unknown, or contradicts the others
     ├── DataError             sentences or ids that a model cannot read
     ├── ProblemError          a problem file or value that cannot be used
+    ├── QuizError             a practice sheet that does not exist or cannot be drawn
     ├── RunError              a run folder that exists already, is in use, or is not the requested one
     └── TraceError            a trace that is broken or unavailable
 
@@ -99,6 +100,10 @@ class CheckpointError(ClearheadError):
 
 class DataError(ClearheadError):
     """Sentences, ids or labels that do not match each other or the model."""
+
+
+class QuizError(ClearheadError):
+    """A practice sheet, or the number of one, that does not exist, or settings that no sheet can meet."""
 
 
 class RunError(ClearheadError):

@@ -19,6 +19,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"worksheet", "steps"},
         {"numpy", "openpyxl", "orjson", "pydantic", "rich"},
     ),
+    "quiz": ({"check", "worksheet", "steps"}, {"numpy", "orjson", "yaml"}),
     "text": (set(), {"numpy", "pydantic", "sentencepiece", "sentencex"}),
     "data": ({"text"}, {"numpy", "pydantic"}),
     "model": ({"steps"}, {"torch", "numpy", "pydantic"}),

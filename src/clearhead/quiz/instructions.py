@@ -1,0 +1,42 @@
+"""The sentences on a sheet: what is asked, how to round, and which √d and e to use."""
+
+import math
+
+from clearhead.quiz.request import QuizRequest
+from clearhead.worksheet.worksheet import Worksheet
+
+_ROOT_DECIMALS = 4
+
+
+def write_instructions(request: QuizRequest, sheet: Worksheet) -> tuple[str, ...]:
+    """Return the instructions of a sheet."""
+    decimals = sheet.rounding.shown_decimals
+    many = f"{decimals} decimal{'s' * (decimals != 1)}"
+    asked = "Fill in the blank cells"
+    if request.difficulty == 1:
+        asked += " of one step; use the other lines as they are printed"
+    elif request.blanks == "row":
+        asked += ": one row of every line"
+    elif request.blanks == "hard":
+        asked += "; use the other lines as they are printed"
+    if sheet.rounding.lines == "rounded":
+        rule = f"Round every line to {many} (half up) and continue with the rounded numbers."
+    else:
+        rule = f"Calculate with all the digits of your calculator and write every number to {many} (half up)."
+    return (f"{asked}.", rule, *_constants(sheet))
+
+
+def _constants(sheet: Worksheet) -> list[str]:
+    """Return the roots and constants that the calculation needs."""
+    roots = {int(record.inputs["root_of"]) for record in sheet.trace if record.inputs.get("root_of") is not None}
+    sentences = []
+    for width in sorted(roots):
+        root = math.sqrt(width)
+        if root == int(root):
+            sentences.append(f"√{width} = {int(root)}.")
+        else:
+            sentences.append(f"Use √{width} = {root:.{_ROOT_DECIMALS}f}, or more digits.")
+    has_e = any(record.step.name == "softmax" and record.inputs.get("base") is None for record in sheet.trace)
+    if has_e:
+        sentences.append("Use e = 2.7183, or more digits.")
+    return sentences

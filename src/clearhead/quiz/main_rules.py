@@ -1,0 +1,16 @@
+"""The wrong rules that a sheet must tell apart wherever they can occur; a draw that does not is drawn again.
+
+The other rules of the marker are told apart by many sheets, but by chance. The names are those of
+`clearhead.check.misconceptions`.
+"""
+
+MAIN_RULES = frozenset(
+    {
+        *("weights transposed", "WX instead of XW", "KQᵀ instead of QKᵀ", "QK instead of QKᵀ"),
+        *("no scaling", "divided by d_k"),
+        *("softmax down the columns", "no exp (divided by the sum)", "base 2", "not divided by the sum"),
+        *("mask forgotten", "mask transposed", "mask with 0 instead of −∞"),
+        *("AᵀV instead of AV", "K used for V", "V computed with W_K"),
+        *("heads joined in the wrong order", "W_O forgotten"),
+    }
+)
