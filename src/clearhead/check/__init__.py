@@ -6,6 +6,7 @@ from typing import Any
 
 from clearhead.check.marker import mark, mark_all, mark_worksheet
 from clearhead.check.marks import Scheme
+from clearhead.check.read.sheet_number import SheetLookup
 from clearhead.check.report import Report
 from clearhead.check.scheme_lines import SchemeLineError
 from clearhead.check.verdict import Verdict
@@ -31,17 +32,19 @@ def check(
     problem: "str | Path | Mapping[str, Any] | None" = None,
     scheme: Scheme | None = None,
     max_seconds: float | None = None,
+    sheets: SheetLookup | None = None,
 ) -> list[Report]:
     """Mark a file, a built-in example or plain data; return one report for each exercise in it.
 
-    After `max_seconds` an error is raised; None means no limit.
+    After `max_seconds` an error is raised; None means no limit. `sheets` finds the problem of a working that has the
+    number of a practice sheet: `clearhead.quiz.lookup.sheet_lookup()`. Without a `problem`, that of the scheme is used.
     """
     from clearhead.check.read.reading import shown_name
     from clearhead.check.time_limit import TimeUpError, late_sentence, time_limit
 
     try:
         with time_limit(max_seconds):
-            return _mark(source, problem, scheme)
+            return _mark(source, problem, scheme, sheets)
     except TimeUpError:
         name = "the working" if isinstance(source, Mapping) else shown_name(source)
         sentence = f"{name}: {late_sentence(max_seconds or 0.0)}. Give fewer lines, or more time."
@@ -52,10 +55,12 @@ def _mark(
     source: "str | Path | Mapping[str, Any]",
     problem: "str | Path | Mapping[str, Any] | None",
     scheme: Scheme | None,
+    sheets: SheetLookup | None,
 ) -> list[Report]:
     from clearhead.check.read.reading import load_workings, shown_name
 
-    workings = load_workings(source, problem)
+    default = None if scheme is None else scheme.problem
+    workings = load_workings(source, default if problem is None else problem, sheets, is_default=problem is None)
     try:
         return mark_all(workings, scheme)
     except SchemeLineError:

@@ -5,33 +5,35 @@ A file that cannot be used is reported with the reason, and the other files are 
 
 import csv
 import io
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from clearhead.check.conventions import check_problem
+from clearhead.check.look_alikes import LookAlike, look_alikes
 from clearhead.check.marker import mark_all
 from clearhead.check.marks import Scheme
 from clearhead.check.read.problem_source import load_given_problem
 from clearhead.check.read.reading import load_workings, shown_name
+from clearhead.check.read.sheet_number import ProblemSources, SheetLookup
 from clearhead.check.render.words import not_enough_working
 from clearhead.check.report import FORMAT, Finding, Report
 from clearhead.check.scheme_lines import SchemeLineError, check_scheme
 from clearhead.check.time_limit import DEFAULT_SECONDS, TimeUpError, late_sentence, time_limit
 from clearhead.check.verdict import Verdict
+from clearhead.check.working import Working
 from clearhead.errors import ClearheadError, ProblemError
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".xlsm", ".md", ".markdown", ".tex", ".txt")
 GRADES = ("file", "student", "marks", "out of")  # the first columns of a table of grades
-_ALIKE = 0.9  # the share of wrong numbers that two workings must have in common to be reported
+PERCENT = len(GRADES)  # the column after them
 _MAX_NAMES = 6  # lines of one student that are named in the table
-_LEAST_ALIKE = 2  # the fewest wrong numbers in common
-
-CellKey = tuple[int, int, int, int]
+_NO_NUMBER = (
+    "it has no number of a sheet, and the other workings have one. Ask the student for the number at the top of the "
+    "sheet, and add the line 'sheet: NUMBER' to the file."
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class StudentResult:
     problem: str = ""
     is_late: bool = False  # whether checking was stopped by the time limit
     is_scheme_misfit: bool = False  # whether the scheme names a line that its exercise does not have
+    is_inferred: bool = False  # whether the problem was read from the numbers of the working itself
 
     @property
     def remark(self) -> str:
@@ -82,6 +85,11 @@ class StudentResult:
         return sentences[0] if sentences else ""
 
     @property
+    def sheet(self) -> str:
+        """The number of the practice sheet, or of several of them; empty if the working has none."""
+        return ", ".join(dict.fromkeys(report.sheet for report in self.reports if report.sheet))
+
+    @property
     def not_marked(self) -> list[str]:
         """What was written and not marked, in a few words each."""
         return [name for report in self.reports for name in report.not_marked]
@@ -96,16 +104,6 @@ class SharedSlip:
 
 
 @dataclass(frozen=True)
-class LookAlike:
-    """Two workings with nearly the same wrong numbers."""
-
-    first: str
-    second: str
-    num_shared: int
-    num_wrong: int
-
-
-@dataclass(frozen=True)
 class ClassReport:
     """A marked class."""
 
@@ -117,6 +115,16 @@ class ClassReport:
     def reports(self) -> list[Report]:
         """The reports of all students."""
         return [report for result in self.results for report in result.reports]
+
+    @property
+    def repeated_names(self) -> dict[str, list[str]]:
+        """The names that several workings have, each with the files; one student may have handed in twice."""
+        files: dict[str, list[str]] = {}
+        for result in self.results:
+            if result.reports:
+                files.setdefault(" ".join(result.student.casefold().split()), []).append(result.path.name)
+        names = {" ".join(result.student.casefold().split()): result.student for result in self.results}
+        return {names[key]: paths for key, paths in files.items() if len(paths) > 1}
 
     @property
     def exit_code(self) -> int:
@@ -167,23 +175,26 @@ def mark_class(
     on_marked: Callable[[Path], None] | None = None,
     besides: Collection[Path] = (),
     max_seconds: float | None = DEFAULT_SECONDS,
+    sheets: SheetLookup | None = None,
 ) -> ClassReport:
     """Mark every working in a folder by one scheme; `on_marked` is called with each file after it is marked.
 
     A file that takes longer than `max_seconds` is reported, and the next one is marked; None means no limit. A
-    `problem` that cannot be used is an error, not the result of every student.
+    `problem` that cannot be used is an error, not the result of every student. `sheets` finds the problem of a practice
+    sheet by its number; beside workings with a number, a document without one is reported and not marked.
     """
     wanted = problem if problem is not None else scheme.problem
     data = None if wanted is None else load_given_problem(wanted)
     if data is not None:
         check_problem(data)
         check_scheme(scheme, data)
+    sources = ProblemSources(data, sheets=sheets, is_default=problem is None)
     results, paths = [], working_files(Path(folder), besides)
     originals = {path.resolve(): path for path in paths if not path.is_symlink()}
     for path in paths:
         original = originals.setdefault(path.resolve(), path)
         if original is path:
-            results.append(_mark_file(path, scheme, data, max_seconds))
+            results.append(_mark_file(path, scheme, sources, max_seconds))
         else:
             sentence = f"it is a link to {original.name}, which has its own row. Replace the link by a file."
             results.append(StudentResult(path, problem=sentence))
@@ -192,17 +203,25 @@ def mark_class(
     misfits = {result.problem for result in results if result.is_scheme_misfit}
     if len(misfits) == 1 and all(result.is_scheme_misfit for result in results if not result.is_late):
         raise SchemeLineError(misfits.pop())
+    results = _without_guesses(results)
     return ClassReport(tuple(results), commonest_slips(results), look_alikes(results))
 
 
-def _mark_file(
-    path: Path, scheme: Scheme, problem: Mapping[str, Any] | None, max_seconds: float | None
-) -> StudentResult:
+def _without_guesses(results: list[StudentResult]) -> list[StudentResult]:
+    """Return the results; where others have the number of a sheet, a working that names no problem has no marks."""
+    if not any(report.sheet for result in results for report in result.reports):
+        return results
+    return [replace(result, reports=(), problem=_NO_NUMBER) if result.is_inferred else result for result in results]
+
+
+def _mark_file(path: Path, scheme: Scheme, sources: ProblemSources, max_seconds: float | None) -> StudentResult:
     try:
         if not path.resolve().is_relative_to(path.parent.resolve()):
             raise ProblemError("is a link to a file outside the folder. Copy the file into the folder.")
         with time_limit(max_seconds):
-            return StudentResult(path, tuple(mark_all(load_workings(path, problem), scheme)))
+            workings = load_workings(path, sources.given, sources.sheets, is_default=sources.is_default)
+            is_inferred = any(isinstance(working, Working) and working.is_inferred for working in workings)
+            return StudentResult(path, tuple(mark_all(workings, scheme)), is_inferred=is_inferred)
     except TimeUpError:
         return StudentResult(path, (), late_sentence(max_seconds or 0.0), is_late=True)
     except SchemeLineError as wrong:
@@ -217,7 +236,7 @@ def commonest_slips(results: list[StudentResult]) -> tuple[SharedSlip, ...]:
     for result in results:
         for report in result.reports:
             for finding in report.findings:
-                slip = _kind_of_slip(report, finding)
+                slip = kind_of_slip(report, finding)
                 students_by_slip.setdefault(slip, {})[result.path] = result.student
     slips = [
         SharedSlip(what, tuple(students.values())) for what, students in students_by_slip.items() if len(students) > 1
@@ -225,40 +244,16 @@ def commonest_slips(results: list[StudentResult]) -> tuple[SharedSlip, ...]:
     return tuple(sorted(slips, key=lambda slip: -len(slip.students)))
 
 
-def _kind_of_slip(report: Report, finding: Finding) -> str:
+def kind_of_slip(report: Report, finding: Finding) -> str:
+    """Return an error in a few words, which are the same for every student who made it."""
     marked = report.lines[finding.line]
     if finding.verdict is Verdict.MISCONCEPTION:
         return f'misconception "{finding.name}" in {marked.heading}'
+    if report.sheet:  # the numbers and the words of the same cell are others in another variant
+        return f"{finding.verdict.in_words} in {marked.heading}"
     row, column = finding.cells[0]
     place = f"row {marked.row_name(row)}, column {marked.column_name(column)}"
     return f"{finding.verdict.in_words} in {marked.heading}, {place}"
-
-
-def look_alikes(results: list[StudentResult]) -> tuple[LookAlike, ...]:
-    """Return pairs of workings with nearly the same wrong numbers; a shared misconception alone does not count."""
-    wrong = [(result.student, _wrong_numbers(result), _own_slips(result)) for result in results]
-    pairs = []
-    for (one, numbers, slips), (other, others, other_slips) in combinations(wrong, 2):
-        either = set(numbers) | set(others)
-        shared = {key for key in either if numbers.get(key) == others.get(key)}
-        if len(shared) >= max(_LEAST_ALIKE, _ALIKE * len(either)) and shared & slips & other_slips:
-            pairs.append(LookAlike(one, other, len(shared), len(either)))
-    return tuple(pairs)
-
-
-def _cells(result: StudentResult) -> Iterator[tuple[CellKey, str, Verdict]]:
-    for number, report in enumerate(result.reports):
-        for place, line in enumerate(report.lines):
-            for cell in line.marked:
-                yield (number, place, cell.row, cell.column), cell.text, cell.verdict
-
-
-def _wrong_numbers(result: StudentResult) -> dict[CellKey, str]:
-    return {key: text for key, text, verdict in _cells(result) if verdict.is_error or verdict is Verdict.CARRIED}
-
-
-def _own_slips(result: StudentResult) -> set[CellKey]:
-    return {key for key, _, verdict in _cells(result) if verdict in (Verdict.SLIP, Verdict.TRANSCRIPTION)}
 
 
 def _first_few(names: Sequence[str]) -> str:
@@ -266,34 +261,52 @@ def _first_few(names: Sequence[str]) -> str:
     return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def grades_csv(class_report: ClassReport) -> str:
-    """Return the grades as CSV: a row for each student, two columns (marks, out of) for each line that is marked.
+Grade = str | float  # a cell of the grades; an empty text where there is no mark
 
-    Marks are plain numbers, because a spreadsheet turns `1/2` into a date. A file that cannot be used has no marks.
+
+def grade_rows(class_report: ClassReport) -> list[list[Grade]]:
+    """Return the grades as a table: a header, and a row for each student with two columns (marks, out of) per line.
+
+    A file that cannot be used has no marks. The column `sheet` is there if any working has the number of a sheet.
     """
     names: dict[str, None] = {}
     for result in class_report.results:
         for label, _, _ in _line_grades(result):
             names[label] = None
+    has_sheets = any(report.sheet for report in class_report.reports)
     head = [*GRADES, "percent", "errors", "first error", "not marked", "cannot be used"]
+    head += ["sheet"] if has_sheets else []
     head += [column for name in names for column in (name, f"{name}, out of")]
+    rows: list[list[Grade]] = [[*head]]
+    for result in class_report.results:
+        grades = {label: (earned, out_of) for label, earned, out_of in _line_grades(result)}
+        row = [result.path.name, result.student, *_totals(result), result.first_error, "; ".join(result.not_marked)]
+        row += [result.problem, *([result.sheet] if has_sheets else [])]
+        rows.append([*row, *(cell for name in names for cell in grades.get(name, ("", "")))])
+    return rows
+
+
+def grades_csv(class_report: ClassReport) -> str:
+    """Return the grades as CSV. Marks are plain numbers, because a spreadsheet turns `1/2` into a date."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_harmless(cell) for cell in head])
-    for result in class_report.results:
-        grades = {label: (f"{earned:g}", f"{out_of:g}") for label, earned, out_of in _line_grades(result)}
-        row = [result.path.name, result.student, *_totals(result), result.first_error, "; ".join(result.not_marked)]
-        row += [result.problem, *(cell for name in names for cell in grades.get(name, ("", "")))]
-        writer.writerow([_harmless(cell) for cell in row])
+    for row in grade_rows(class_report):
+        writer.writerow([_as_text(cell, column) for column, cell in enumerate(row)])
     return text.getvalue()
 
 
-def _totals(result: StudentResult) -> list[str]:
+def _as_text(cell: Grade, column: int) -> str:
+    if isinstance(cell, str):
+        return harmless(cell)
+    return f"{cell:.1f}" if column == PERCENT else f"{cell:g}"
+
+
+def _totals(result: StudentResult) -> list[Grade]:
     """Return marks, out of, percent and errors; empty cells for a file that cannot be used."""
     if not result.reports:
         return ["", "", "", ""]
-    percent = f"{100 * result.earned / result.out_of:.1f}" if result.out_of else ""
-    return [f"{result.earned:g}", f"{result.out_of:g}", percent, str(result.num_errors)]
+    percent = round(100 * result.earned / result.out_of, 1) if result.out_of else ""
+    return [result.earned, result.out_of, percent, result.num_errors]
 
 
 def unusable_json(result: StudentResult) -> bytes:
@@ -310,7 +323,7 @@ def _line_grades(result: StudentResult) -> Iterator[tuple[str, float, float]]:
                 yield label, line.marks.earned, line.marks.out_of
 
 
-def _harmless(cell: str) -> str:
+def harmless(cell: str) -> str:
     """Escape a student's text so that a spreadsheet does not treat it as a formula."""
     is_number = cell.replace(".", "", 1).replace("-", "", 1).isdigit()
     return f"'{cell}" if cell[:1] in tuple("=+-@\t\r＝＋－＠") and not is_number else cell

@@ -1,6 +1,7 @@
 """Mark a working: solve its problem, match its lines to steps, compare every cell, name the errors, give marks."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from clearhead.check.limits import (
 from clearhead.check.line_words import FINAL_WORDS, symbol_key, word_key
 from clearhead.check.marks import Scheme
 from clearhead.check.names import words_for
+from clearhead.check.numbered_sheet import scheme_of_sheet, with_printed_lines
 from clearhead.check.placing import Placer
 from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
@@ -60,7 +62,7 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
         raise ProblemError(
             f"contains {num_cells:,} written numbers; the limit is {MAX_WRITTEN_CELLS:,}. Give fewer lines."
         )
-    working = settle(with_stated_norm(working))
+    sheet, working = working.sheet, settle(with_stated_norm(with_printed_lines(working)))
     try:
         marked = compare_by_best_convention(working, _compare)
     except WorkLimitError:
@@ -72,7 +74,8 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
     if not marked.comparison.judged and not marked.placing.misshapen:
         raise _nothing_marked(working, marked)
     with np.errstate(all="ignore"):
-        return ReportWriter(working, marked, scheme or Scheme()).report()
+        report = ReportWriter(working, marked, scheme_of_sheet(scheme or Scheme(), working, marked.graph)).report()
+    return report if sheet is None else replace(report, sheet=sheet.number, quiz=sheet.quiz)
 
 
 def _as_sentences(notes: Sequence[Note]) -> str:

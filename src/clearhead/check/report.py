@@ -156,6 +156,8 @@ class Report:
     is_strict: bool = False  # whether rounding faults count as errors
     unscaled: tuple[float, float] | None = None  # earned and out of, if the scheme scaled them to another total
     not_written: tuple[str, ...] = ()  # the steps of the exercise that were not handed in, and that cost no marks
+    sheet: str = ""  # the number of the practice sheet, if the working has one
+    quiz: str = ""  # the name that all variants of that sheet share
 
     @cached_property
     def counts(self) -> Counter[Verdict]:
@@ -209,6 +211,7 @@ class Report:
             "kind": self.kind,
             "student": self.student,
             "layout": self.layout,
+            "sheet": self.sheet,
             "marks": {"earned": self.earned, "out_of": self.out_of, "unscaled": _json_marks(self.unscaled)},
             "has_error": self.has_error,
             "not_written": self.not_written,

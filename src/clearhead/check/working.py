@@ -52,12 +52,28 @@ def line_note(kind: NoteKind, sentence: str, line: int) -> Note:
 
 
 @dataclass(frozen=True)
+class NumberedSheet:
+    """What the number of a practice sheet stands for.
+
+    `quiz` is the name that all its variants share. `printed` are the lines that are on the sheet, with empty cells
+    where something is asked; `asked` are the names of the lines to fill in, as a mark scheme has them.
+    """
+
+    number: str
+    problem: Mapping[str, Any]
+    quiz: str
+    printed: tuple[WrittenLine, ...] = ()
+    asked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Working:
     """A problem (as plain data, see docs/guide/fields.md) and the written lines.
 
     `rounded` names the given matrices with rounded numbers. With `has_decimal_comma`, the decimal
     separator is a comma. `problem_file` is the file that the problem was read from, if its content must not be
-    repeated in messages.
+    repeated in messages. `sheet` is the practice sheet that the working has the number of. `is_inferred` is true if a
+    document names no problem, so that it was read from its own numbers.
     """
 
     problem: Mapping[str, Any]
@@ -68,3 +84,5 @@ class Working:
     has_decimal_comma: bool = False
     notes: tuple[Note, ...] = field(default=())
     problem_file: str = ""
+    sheet: NumberedSheet | None = None
+    is_inferred: bool = False

@@ -1,6 +1,5 @@
 """`clearhead check`: mark one working line by line, or all workings of a class."""
 
-import os
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clearhead.check import Report, Scheme
-    from clearhead.check.classroom import ClassReport
+    from clearhead.check.read.sheet_number import SheetLookup
 
 
 class ReportFormat(StrEnum):
@@ -30,7 +29,7 @@ class ReportFormat(StrEnum):
 
 _LEAST_SECONDS, _MOST_SECONDS = 0.1, 86400  # of --time-limit
 _MAX_MENTIONS = 2**25  # bytes of a working that are searched for the name of its problem
-_SUFFIX = {
+SUFFIX_OF_FORMAT = {
     ReportFormat.terminal: ".txt",
     ReportFormat.markdown: ".md",
     ReportFormat.html: ".html",
@@ -60,6 +59,10 @@ class MarkingOptions:
             "gallery id."
         ),
     ] = None
+    keys: Annotated[
+        Path | None,
+        typer.Option(help="A folder of key files (NUMBER.key.json), for practice sheets that were drawn from a trace."),
+    ] = None
     strict_rounding: Annotated[
         bool, typer.Option("--strict-rounding", help="Count truncated and badly rounded numbers as errors.")
     ] = False
@@ -82,6 +85,12 @@ class MarkingOptions:
 
         return DEFAULT_SECONDS if self.time_limit is None else self.time_limit
 
+    def lookup(self) -> "SheetLookup":
+        """Return the function that finds a practice sheet by the number in a working."""
+        from clearhead.quiz.lookup import sheet_lookup
+
+        return sheet_lookup(self.keys)
+
     def rules(self) -> "Scheme":
         """Return the mark scheme."""
         return _scheme(self.scheme, self.strict_rounding)
@@ -101,11 +110,14 @@ class ReportOptions:
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: all verdicts.")] = False
     csv: Annotated[Path | None, typer.Option(help="For a folder: write the grades to this file.")] = None
+    xlsx: Annotated[
+        Path | None, typer.Option(help="For a folder: write the grades to this file, as a spreadsheet.")
+    ] = None
     reports: Annotated[
         Path | None,
         typer.Option(
-            help="For a folder: write the reports to this folder. \\[default: a folder 'reports' next to the "
-            "grades file]"
+            help="For a folder: write the reports and the pages of the class to this folder. \\[default: a folder "
+            "'reports' next to the grades file]"
         ),
     ] = None
     output: Annotated[
@@ -149,32 +161,16 @@ def _mark(working: str, marking: MarkingOptions, report: ReportOptions) -> int:
 
     is_folder = working != "-" and Path(working).is_dir()
     try:
-        return _check_class(Path(working), marking, report) if is_folder else _check_one(working, marking, report)
+        if is_folder:
+            from clearhead.cli.check_class import check_class
+
+            return check_class(Path(working), marking, report)
+        return _check_one(working, marking, report)
     except SchemeLineError as wrong:
         raise wrong.located(str(marking.scheme or "scheme")) from None
 
 
-def _check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -> int:
-    """Mark the workings in a folder, and return the exit code."""
-    from clearhead.check.classroom import working_files
-
-    rules = marking.rules()
-    if report.output is not None:
-        raise ProblemError("a folder produces one report for each student: use --reports FOLDER instead of --output.")
-    form, csv = report.chosen_form or ReportFormat.html, report.csv
-    to = report.reports or (csv.parent if csv is not None else Path()) / "reports"
-    inputs = _inputs(marking, rules)
-    besides = [*inputs, *([csv] if csv is not None else [])]
-    _check_targets(folder, csv, to, form)
-    _check_outputs(csv, to, form, inputs, working_files(folder, besides))
-    marked = _mark_class(folder, rules, marking, besides)
-    num_reports = _deliver_class(marked, csv, to, form)
-    footer = " ".join(text for text in (_scaling(marked), _written(num_reports, to, csv)) if text)
-    _show_class(marked, footer, folder, [*besides, to])
-    return marked.exit_code
-
-
-def _inputs(marking: MarkingOptions, rules: "Scheme") -> list[Path]:
+def input_files(marking: MarkingOptions, rules: "Scheme") -> list[Path]:
     """Return the files that are read besides the workings: the mark scheme and the problem."""
     others = (marking.scheme, marking.problem, rules.problem)
     return [Path(str(other)) for other in others if isinstance(other, str | Path)]
@@ -189,55 +185,21 @@ def _named_file(working: str, output: Path) -> list[Path]:
         return [target] if target.name.encode() in file.read(_MAX_MENTIONS) else []
 
 
-def _check_outputs(
-    csv: Path | None, to: Path, form: ReportFormat, inputs: "Sequence[Path]", workings: "Sequence[Path]"
-) -> None:
-    """Raise an error if the grades or a report would overwrite a working, the mark scheme or the problem."""
-    from clearhead.files.destination import Output, check_outputs, check_standard_output
-
-    check_standard_output([*inputs, *workings])
-    outputs = [] if csv is None else [Output(csv, "csv")]
-    if to.is_dir():
-        outputs += [Output(_report_path(to, working, form), "reports") for working in workings]
-    check_outputs(outputs, [*inputs, *workings])
-
-
-def _report_path(to: Path, working: Path, form: ReportFormat) -> Path:
-    return to / f"{working.name}{_SUFFIX[form]}"
-
-
-def _scaling(marked: "ClassReport") -> str:
-    """State that the scheme scales the marks, because the marks of the lines in the grades are not scaled."""
-    totals = {(report.unscaled[1], report.out_of) for report in marked.reports if report.unscaled is not None}
-    if len(totals) == 1:
-        return "The marks are scaled from {:g} to {:g}.".format(*totals.pop())
-    return "The marks are scaled." if totals else ""
-
-
-def _written(num_reports: int, to: Path, csv: Path | None) -> str:
-    """State where the reports and the grades were written."""
-    if not num_reports:
-        return "No report was written, because no file could be used." + (f" Wrote the grades to {csv}." if csv else "")
-    reports = "1 report" if num_reports == 1 else f"{num_reports} reports"
-    return f"Wrote {reports} to {to}{os.sep}" + (f" and the grades to {csv}." if csv else ".")
-
-
 def _check_one(working: str, marking: MarkingOptions, report: ReportOptions) -> int:
     """Mark one working, and return the exit code."""
     rules, output = marking.rules(), report.output
-    if report.csv is not None or report.reports is not None:
-        raise ProblemError(f"--csv and --reports are for a folder of workings, and {working} is not a folder.")
+    if report.csv is not None or report.xlsx is not None or report.reports is not None:
+        raise ProblemError(f"--csv, --xlsx and --reports are for a folder of workings, and {working} is not a folder.")
     from clearhead.check import check as mark
     from clearhead.files.destination import Output, check_outputs, check_standard_output
 
-    inputs: list[str | Path] = [working, *_inputs(marking, rules)]
+    inputs: list[str | Path] = [working, *input_files(marking, rules)]
     if output is not None:
         check_outputs([Output(output)], [*inputs, *_named_file(working, output)])
     else:
         check_standard_output(inputs)
 
-    problem = marking.problem if marking.problem is not None else rules.problem
-    reports = mark(working, problem, rules, marking.max_seconds)
+    reports = mark(working, marking.problem, rules, marking.max_seconds, marking.lookup())
     _deliver(reports, report.chosen_form or ReportFormat.terminal, output)
     codes = {marked_report.exit_code for marked_report in reports}
     return 1 if 1 in codes else max(codes)
@@ -266,7 +228,7 @@ def _deliver(reports: "Sequence[Report]", form: ReportFormat, output: Path | Non
                 show(report, console)
         typer.echo(shown.get(), nl=False, color=True)
         return
-    content = _content(reports, form)
+    content = content_of(reports, form)
     if output is not None:
         from clearhead.files.writing import write_file
 
@@ -278,7 +240,8 @@ def _deliver(reports: "Sequence[Report]", form: ReportFormat, output: Path | Non
     sys.stdout.buffer.flush()
 
 
-def _content(reports: "Sequence[Report]", form: ReportFormat) -> bytes:
+def content_of(reports: "Sequence[Report]", form: ReportFormat) -> bytes:
+    """Return the content of a file with some reports."""
     if form is ReportFormat.json:
         inner = [report.to_json() for report in reports]
         return (inner[0] if len(inner) == 1 else b"[" + b",".join(inner) + b"]") + b"\n"
@@ -298,102 +261,6 @@ def _content(reports: "Sequence[Report]", form: ReportFormat) -> bytes:
     for report in reports:
         show(report, Console(file=text, highlight=False, width=120))
     return text.getvalue().encode()
-
-
-def _check_targets(folder: Path, csv: Path | None, to: Path, form: ReportFormat) -> None:
-    """Raise an error, before anything is marked, if an output cannot be written or would replace a working."""
-    from clearhead.check.classroom import GRADES, SUFFIXES
-
-    if csv is not None and (csv.is_dir() or not csv.parent.is_dir()):
-        raise ProblemError(f"--csv {csv} cannot be written: it is a folder, or its folder does not exist.")
-    if csv is not None and csv.is_file() and csv.resolve().parent == folder.resolve():
-        with csv.open("rb") as file:
-            start = file.read(100)
-        if not start.startswith(",".join(GRADES).encode()):
-            raise ProblemError(
-                f"--csv {csv} is in the folder of the workings and contains no grades. Choose another name."
-            )
-    if to.exists() and not to.is_dir():
-        raise ProblemError(f"--reports {to} is not a folder. Choose another name.")
-    if to.resolve() == folder.resolve() and _SUFFIX[form] in SUFFIXES:
-        raise ProblemError(f"--reports {to} is the folder of the workings. Choose another folder for the reports.")
-
-
-def _mark_class(folder: Path, rules: "Scheme", marking: MarkingOptions, besides: "Sequence[Path]") -> "ClassReport":
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from clearhead.check.classroom import mark_class, working_files
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("marking", total=len(working_files(folder, besides)))
-        return mark_class(folder, rules, marking.problem, lambda path: bar.advance(task), besides, marking.max_seconds)
-
-
-def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: ReportFormat) -> int:
-    """Write the reports and the grades, and return the number of reports."""
-    from clearhead.check.classroom import grades_csv, unusable_json
-    from clearhead.files.writing import write_file
-
-    results = [result for result in marked.results if result.reports or form is ReportFormat.json]
-    try:
-        if results:
-            to.mkdir(parents=True, exist_ok=True)
-    except OSError as wrong:
-        raise ProblemError(f"{to} cannot be created: {wrong.strerror}.") from None
-    for result in results:
-        content = _content(result.reports, form) if result.reports else unusable_json(result)
-        write_file(_report_path(to, result.path, form), content)
-    if csv is not None:
-        write_file(csv, grades_csv(marked).encode())
-    return len(results)
-
-
-def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequence[Path]") -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from clearhead.check.classroom import entries_left_out, other_files
-    from clearhead.errors import printable
-
-    console = Console(highlight=False)
-    table = Table(box=None, pad_edge=False)
-    for heading in ("student", "marks", "errors", "remark"):
-        table.add_column(heading, justify="right" if heading in ("marks", "errors") else "left")
-    for result in marked.results:
-        marks = f"{result.earned:g} / {result.out_of:g}" if result.reports else "—"
-        errors = str(result.num_errors) if result.reports else "—"
-        remark = "\n".join(printable(line) for line in result.remark.split("\n"))
-        table.add_row(Text(printable(result.student)), marks, errors, Text(remark))
-    with console.capture() as shown:
-        console.print(table)
-        for heading, lines in (
-            ("Most common errors", [f"{len(slip.students)} × {slip.what}" for slip in marked.slips[:10]]),
-            (
-                "Nearly the same wrong numbers",
-                [
-                    f"{a.first} and {a.second} share {a.num_shared} of {a.num_wrong} numbers that differ from the "
-                    "solution"
-                    for a in marked.alike
-                ],
-            ),
-            (
-                "Not marked, because the file type is not supported",
-                [path.name for path in other_files(folder, besides)],
-            ),
-            (
-                "Not marked, because it is not a file",
-                [path.name for path in entries_left_out(folder, besides)],
-            ),
-        ):
-            if lines:
-                console.print(f"\n{heading}")
-                for line in lines:
-                    console.print(Text("  " + printable(line)))
-        console.print(Text(f"\n{footer}"), soft_wrap=True)
-    typer.echo(shown.get(), nl=False, color=True)
 
 
 def _list(as_json: bool) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 from clearhead.check.limits import MAX_VALUES, MAX_WORKING_BYTES
 from clearhead.check.read.number import visible
 from clearhead.check.read.problem_source import is_problem_file, load_given_problem, load_named_problem
+from clearhead.check.read.sheet_number import ProblemSources, SheetLookup, sheet_on_page
 from clearhead.check.read.written import WrittenReader
-from clearhead.check.working import Note, Working
+from clearhead.check.working import Note, NumberedSheet, Working
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
 from clearhead.files.bounded import UnreadableFileError, read_bounded
 from clearhead.files.reading import utf8_text
@@ -24,45 +25,52 @@ from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import MAX_BYTES, read_data
 from clearhead.worksheet.worksheet import Worksheet
 
-KEYS = ("problem", "written", "rounded", "student", "title", "decimal")
+KEYS = ("problem", "sheet", "written", "rounded", "student", "title", "decimal")
 DATA, TABLES, BOOKS = (".yaml", ".yml", ".json"), (".csv", ".tsv"), (".xlsx", ".xlsm")
 DOCUMENTS = (".md", ".markdown", ".tex", ".txt", ".html", ".htm")
 _MAX_HINTS = 100  # unknown keys for which a similar one is searched
 _SHEET = re.compile(rb'\s*\{\s*"clearhead"\s*:').match
 _HAS_WRITTEN = re.compile(rb"^[\"']?written[\"']?\s*:", re.MULTILINE).search
 _IS_TABLE = re.compile(
-    rb"(?:\xef\xbb\xbf)?[\s,;]*\"?(?:problem|student|title|decimal|rounded)\"?[ ]*[,;\t]", re.IGNORECASE
+    rb"(?:\xef\xbb\xbf)?[\s,;]*\"?(?:problem|sheet|student|title|decimal|rounded)\"?[ ]*[,;\t]", re.IGNORECASE
 ).match
 Source = str | Path | Mapping[str, Any]
 
 
-def load_workings(source: Source, problem: Source | None = None) -> list[Working | Worksheet]:
+def load_workings(
+    source: Source, problem: Source | None = None, sheets: SheetLookup | None = None, *, is_default: bool = False
+) -> list[Working | Worksheet]:
     """Return the workings in a file, in a built-in example, or in plain data; `-` reads standard input.
 
-    A given `problem` takes precedence over the one that the working names; a note reports any difference.
+    A given `problem` takes precedence over the one that the working names; a note reports any difference. `sheets`
+    finds the problem of a practice sheet by the number that a working has under `sheet`; if `problem` only
+    `is_default`, the sheet takes precedence over it.
     """
     problem_data = None if problem is None else load_given_problem(problem)
+    sources = ProblemSources(problem_data, Path(), sheets, is_default)
     if isinstance(source, Mapping):
-        return [_read_working(source, problem_data, Path())]
+        return [_read_working(source, sources)]
     name = str(source)
     shown = shown_name(name)
     try:
         content, folder = _content(name)
-        return _read_content(content, name, folder, problem_data)
+        return _read_content(content, name, replace(sources, folder=folder))
     except OSError as wrong:
         raise ProblemError(f"{shorten(name)} cannot be read: {wrong.strerror}.") from None
     except ProblemError as wrong:
         raise wrong.located(shown) from None
 
 
-def read_workings(content: bytes, suffix: str, problem: Source | None = None) -> list[Working | Worksheet]:
+def read_workings(
+    content: bytes, suffix: str, problem: Source | None = None, sheets: SheetLookup | None = None
+) -> list[Working | Worksheet]:
     """Return the workings in the content of a file with this suffix; no file is opened.
 
     A working can name a gallery exercise as its problem, but no file. `problem` is plain data or a gallery id.
     """
     if problem is not None and not isinstance(problem, Mapping):
         problem = load_named_problem(problem, None)
-    return _read_content(_bounded(content), f"working{suffix}", None, problem)
+    return _read_content(_bounded(content), f"working{suffix}", ProblemSources(problem, None, sheets))
 
 
 def shown_name(source: str | Path) -> str:
@@ -123,9 +131,7 @@ def _too_long(size: int, limit: int = MAX_BYTES) -> str:
     return f"has {size / 2**20:.0f} MiB; the limit is {limit // 2**20} MiB. Give the lines of one working only."
 
 
-def _read_content(
-    content: bytes, name: str, folder: Path | None, problem: Mapping[str, Any] | None
-) -> list[Working | Worksheet]:
+def _read_content(content: bytes, name: str, sources: ProblemSources) -> list[Working | Worksheet]:
     suffix, notes = Path(name).suffix.lower(), []
     if name in shipped_workings() and not Path(name).exists():
         suffix = ".yaml"
@@ -142,21 +148,47 @@ def _read_content(
     workings_read: list[Working | Worksheet]
     if suffix in DATA:
         if _SHEET(content):
-            return [_sheet(content, problem)]
+            return [_sheet(content, sources.given)]
         data = read_data(_few_values(content), "written")
-        workings_read = [_sheet(content, problem) if "clearhead" in data else _read_working(data, problem, folder)]
+        workings_read = [_sheet(content, sources.given) if "clearhead" in data else _read_working(data, sources)]
     elif len(content) > MAX_WORKING_BYTES:
         raise ProblemError(_too_long(len(content), MAX_WORKING_BYTES))
     elif suffix in (*TABLES, *BOOKS):
-        workings_read = [_read_table(content, name, suffix, folder, problem)]
+        workings_read = [_read_table(content, name, suffix, sources)]
     else:
-        from clearhead.check.read.document import read_document
-
-        workings_read = [*read_document(_decoded(content), problem, name=visible(name))]
+        workings_read = [*_read_page(_decoded(content), name, sources)]
     return [
         replace(working, notes=(*notes, *working.notes)) if isinstance(working, Working) else working
         for working in workings_read
     ]
+
+
+def _read_page(text: str, name: str, sources: ProblemSources) -> list[Working]:
+    """Return the workings of a document; with the number of a sheet, one working for the problem of that sheet."""
+    from clearhead.check.read.document import read_document
+
+    page, notes = sheet_on_page(text), list[Note]()
+    if not page.number:
+        workings = read_document(text, sources.given, name=visible(name))
+        return [replace(working, is_inferred=sources.given is None) for working in workings]
+    sheet = _numbered(page.number, sources, notes)
+    problem = sources.given if sheet is None else sheet.problem
+    workings = read_document(page.text, problem, name=visible(name))
+    return [replace(working, sheet=sheet, notes=(*notes, *working.notes)) for working in workings]
+
+
+def _numbered(number: Any, sources: ProblemSources, notes: list[Note]) -> NumberedSheet | None:
+    """Return the problem of a sheet; None, with a note if the two differ, where another problem was given."""
+    if sources.given is None or sources.is_default:
+        return sources.sheet(number)
+    try:
+        is_same = sources.sheet(number).problem == sources.given
+    except ProblemError:
+        is_same = False
+    if not is_same:
+        sentence = f"The working names sheet {visible(shorten(number))}. It was marked against the given problem."
+        notes.append(Note("warning", sentence))
+    return None
 
 
 def _few_values(content: bytes) -> bytes:
@@ -220,10 +252,10 @@ def _check_same_problem(sheet: Worksheet, problem: Mapping[str, Any]) -> None:
         )
 
 
-def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | None, folder: Path | None) -> Working:
+def _read_working(data: Mapping[str, Any], sources: ProblemSources) -> Working:
     mistakes = [f"{shorten(key)} is not a key. Keys are words." for key in data if not isinstance(key, str)]
     fields = _Fields({key: value for key, value in data.items() if isinstance(key, str)}, mistakes)
-    problem = fields.problem(problem_data, folder)
+    problem = fields.problem(sources)
     reader = WrittenReader()
     if "written" not in data:
         near = did_you_mean("written", [key for key in fields.data if key not in KEYS][:_MAX_HINTS])
@@ -246,15 +278,14 @@ def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | Non
         has_decimal_comma=fields.has_decimal_comma(),
         notes=(*fields.notes, *reader.notes),
         problem_file=fields.problem_file,
+        sheet=fields.sheet,
     )
     if mistakes:
         raise ProblemError(mistakes)
     return working
 
 
-def _read_table(
-    content: bytes, name: str, suffix: str, folder: Path | None, problem_data: Mapping[str, Any] | None
-) -> Working:
+def _read_table(content: bytes, name: str, suffix: str, sources: ProblemSources) -> Working:
     if suffix in BOOKS:
         from clearhead.check.read.spreadsheet import read_xlsx
 
@@ -265,7 +296,7 @@ def _read_table(
         table = read_csv(content, name)
     mistakes: list[str] = []
     fields = _Fields(dict(table.entries), mistakes)
-    problem = fields.problem(problem_data, folder)
+    problem = fields.problem(sources)
     if not table.lines:
         mistakes.append("contains no lines. Write a name, such as Q, with its numbers to the right of it or below it.")
     fields.has_decimal_comma()  # only to collect its errors; the table has the answer
@@ -281,6 +312,7 @@ def _read_table(
         has_decimal_comma=table.has_decimal_comma,
         notes=(*fields.notes, *table.notes),
         problem_file=fields.problem_file,
+        sheet=fields.sheet,
     )
 
 
@@ -291,14 +323,18 @@ class _Fields:
         self.data = data
         self.notes: list[Note] = []
         self.problem_file = ""  # the file that the problem of the working was read from
+        self.sheet: NumberedSheet | None = None  # the practice sheet that the problem belongs to
         self._mistakes = mistakes
 
-    def problem(self, expected: Mapping[str, Any] | None, folder: Path | None) -> Mapping[str, Any]:
+    def problem(self, sources: ProblemSources) -> Mapping[str, Any]:
         """Return the problem of the working: the given one, or the one that the working names or contains."""
         others = {key: value for key, value in self.data.items() if key not in KEYS}
-        own: Mapping[str, Any] | None = None
+        expected, own = sources.given, None
+        if "sheet" in self.data:
+            self._refuse(others, "beside sheet and written")
+            return self._problem_of_sheet(sources)
         if "problem" in self.data:
-            own = self._named_problem(expected, folder)
+            own = self._named_problem(expected, sources.folder)
             self._refuse(others, "beside problem and written")
         elif "kind" in others or "parts" in others:
             own = {**({"title": self.data["title"]} if "title" in self.data else {}), **others}
@@ -309,8 +345,8 @@ class _Fields:
             own = expected or {}
         if own is None and expected is None:
             self._mistakes.append(
-                "problem is missing. Add 'problem:' with a gallery id or a file, "
-                "or the keys of the problem itself beside 'written'."
+                "problem is missing. Add 'sheet:' with the number of a practice sheet, 'problem:' with a gallery id or "
+                "a file, or the keys of the problem itself beside 'written'."
             )
         if expected is not None and own is not None and own != expected:
             named = shorten(self.data["problem"]) if "problem" in self.data else "the one it contains"
@@ -321,6 +357,18 @@ class _Fields:
                 )
             )
         return expected if expected is not None else own or {}
+
+    def _problem_of_sheet(self, sources: ProblemSources) -> Mapping[str, Any]:
+        """Return the problem of the sheet whose number the working has."""
+        if "problem" in self.data:
+            self._mistakes.append("sheet and problem are both there, and each of them names a problem. Remove one.")
+            return {}
+        try:
+            self.sheet = _numbered(self.data["sheet"], sources, self.notes)
+        except ProblemError as wrong:
+            self._mistakes += wrong.mistakes
+            return {}
+        return (sources.given or {}) if self.sheet is None else self.sheet.problem
 
     def _named_problem(self, expected: Mapping[str, Any] | None, folder: Path | None) -> Mapping[str, Any]:
         """Return the problem under `problem`; where another one was given, a name that cannot be used is only noted."""

@@ -25,7 +25,7 @@ from clearhead.check.working import Note, WrittenLine
 from clearhead.errors import ProblemError
 
 _MAX_NOTES = 50
-ENTRIES = ("problem", "student", "title", "decimal", "rounded")
+ENTRIES = ("problem", "sheet", "student", "title", "decimal", "rounded")
 Place = tuple[int, int]  # row and column, from 0
 _ENTRY = re.compile(rf"({'|'.join(ENTRIES)})(?:\s*[:=]\s*(.*))?", re.IGNORECASE | re.DOTALL).fullmatch
 _MISTYPED = re.compile(r"[oOlI][.,][0-9]").match  # O.26 was meant to be a number

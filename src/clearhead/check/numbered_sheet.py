@@ -1,0 +1,54 @@
+"""Mark a working of a practice sheet: what the sheet prints counts as written, and only the other lines earn marks."""
+
+from dataclasses import replace
+
+from clearhead.check.graph import Graph
+from clearhead.check.line_words import symbol_key
+from clearhead.check.marks import LineScheme, Scheme
+from clearhead.check.scheme_lines import scheme_nodes
+from clearhead.check.working import Working, WrittenLine
+
+PRINTED = "printed on the sheet"  # the place of a line that the student did not write
+
+
+def with_printed_lines(working: Working) -> Working:
+    """Add the lines that the sheet prints, because the student works from them, except those written in full."""
+    if working.sheet is None:
+        return working
+    printed = [
+        replace(line, place=PRINTED)
+        for line in working.sheet.printed
+        if not any(_replaces(own, line) for own in working.lines)
+    ]
+    return replace(working, lines=(*printed, *working.lines))
+
+
+def _replaces(own: WrittenLine, printed: WrittenLine) -> bool:
+    """Return whether a student wrote a printed line in full, with the printed numbers."""
+    is_same = symbol_key(own.name) == symbol_key(printed.name) and own.where in ("", printed.where)
+    shape = [len(row) for row in own.cells]
+    return is_same and shape == [len(row) for row in printed.cells] and all(cell for row in own.cells for cell in row)
+
+
+def scheme_of_sheet(scheme: Scheme, working: Working, graph: Graph) -> Scheme:
+    """Return the scheme for a working: on a practice sheet, only the lines with cells to fill in earn marks.
+
+    Variants can ask for different lines. A line that the teacher's scheme does not name has the default marks, except
+    if the scheme names other lines of this sheet and says that only these count.
+    """
+    if working.sheet is None or not working.sheet.asked:
+        return scheme
+    asked = {_node(graph, name): name for name in working.sheet.asked}
+    lines: dict[str, LineScheme] = {}
+    for name, worth in scheme.lines.items():
+        node = _node(graph, name)
+        if node is None or node in asked:  # an unknown name is reported by the scheme itself
+            lines[name] = worth
+            asked.pop(node, None)
+    if not (scheme.only_these and lines):
+        lines |= dict.fromkeys(asked.values(), scheme.default)
+    return scheme.model_copy(update={"lines": lines, "only_these": True})
+
+
+def _node(graph: Graph, name: str) -> int | None:
+    return next(iter(scheme_nodes(graph, name)), None)

@@ -1,0 +1,82 @@
+"""Find the number of a practice sheet in a working, and the problem of that sheet.
+
+The sheets are drawn by another package, which imports this one: whoever reads a working passes in the lookup.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clearhead.check.read.number import visible
+from clearhead.check.working import NumberedSheet
+from clearhead.errors import ClearheadError, ProblemError
+from clearhead.worksheet.problem import shorten
+
+_MAX_START = 20_000  # characters at the start of a page in which a number is searched
+_MAX_NUMBER = 100  # characters
+_BEFORE = r"^[ \t>#*_|%-]{0,9}(?:\\[a-z]{1,20}\*?\{)?[ \t*_]{0,4}(?:practice )?"
+_AROUND = r"[ \t*_`|{]{0,9}(?:\\(?:texttt|textbf|verb\|)\{?)?[ \t*_`|{]{0,9}"
+_WORDS = r"(?:sheet(?: (?:number|no\.?))?|hoja)"
+# Letters, digits and at least three hyphens; "sheet 3" and a date are not the number of a practice sheet, and a number
+# with a mistyped letter is, so that it is reported.
+_NUMBER = re.compile(
+    rf"{_BEFORE}{_WORDS}[ \t*_]{{0,4}}[:=#|]?{_AROUND}(?P<number>(?=\S{{0,99}}[A-Za-z])(?=\S{{0,99}}\d)"
+    rf"[^\W_]{{1,40}}(?:[-‐‑–−][^\W_]{{1,40}}){{3,16}})[^\n]{{0,400}}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+SheetLookup = Callable[[str], NumberedSheet]  # raises ClearheadError for a number that no sheet has
+
+
+@dataclass(frozen=True)
+class ProblemSources:
+    """Where the problem of a working can come from, other than its own keys.
+
+    `given` takes precedence, unless it `is_default` and the working has the number of a sheet. A file that a working
+    names must be in `folder` (None: no file). `sheets` finds a practice sheet by its number.
+    """
+
+    given: Mapping[str, Any] | None = None
+    folder: Path | None = None
+    sheets: SheetLookup | None = None
+    is_default: bool = False
+
+    def sheet(self, number: Any) -> NumberedSheet:
+        """Return the problem of the sheet with this number."""
+        if isinstance(number, bool) or not isinstance(number, str | int) or not str(number).strip():
+            raise ProblemError(f"sheet = {shorten(number)} is not the number of a sheet. Copy it from the sheet.")
+        if self.sheets is None:
+            raise ProblemError(
+                f"sheet {shorten(number)} cannot be looked up here. Give the problem of the sheet.",
+                options=("problem",),
+            )
+        try:
+            return self.sheets(str(number).strip()[:_MAX_NUMBER])
+        except ClearheadError as wrong:
+            raise ProblemError([visible(line) for line in str(wrong).split("\n")], options=wrong.options) from None
+
+
+@dataclass(frozen=True)
+class NumberedPage:
+    """A page without the line that has the number of its sheet, and that number (empty: the page has none)."""
+
+    text: str
+    number: str = ""
+
+
+def sheet_on_page(text: str) -> NumberedPage:
+    """Return the number at the top of a page: `Sheet: self-attention-2-7-03-v1-K`; two sheets are an error."""
+    lines = list(_NUMBER.finditer(text[:_MAX_START].replace("\r", "\n")))
+    numbers = list(dict.fromkeys(match["number"] for match in lines))
+    if not numbers:
+        return NumberedPage(text)
+    if len(numbers) > 1:
+        raise ProblemError(
+            f"names two sheets, {shorten(numbers[0])} and {shorten(numbers[1])}. Hand in one file for each sheet."
+        )
+    for match in lines:
+        text = text[: match.start()] + " " * (match.end() - match.start()) + text[match.end() :]
+    return NumberedPage(text, numbers[0])
