@@ -159,6 +159,7 @@ function softmaxRange(row, base, unit) {
   const exponents = row.map((a) => (a[1] === -Infinity ? a : hull(a[0] * factor, a[1] * factor)));
   const top = Math.max(...exponents.map((a) => a[1]));
   if (top === -Infinity) return row.map(() => [0, 0]);
+  if (!Number.isFinite(top)) return row.map((a) => [0, a[1] === -Infinity ? 0 : 1]);
   const distance = (end, log) => (end === -Infinity ? -Infinity : base === undefined ? (end - top) * log : end - top);
   const low = exponents.map((a) => Math.exp(distance(a[0], MOST_LOG))), high = exponents.map((a) => Math.exp(distance(a[1], LEAST_LOG)));
   const ranges = row.map((_, place) => [shareOf(low, high, place, 0), shareOf(high, low, place, 0)]);

@@ -11,7 +11,7 @@ function readNumber(text, hasComma) {
   if (text.length > 200) return refused("it is longer than 200 characters");
   let tidy = text.replace(/[\u200b\u200e\u200f\u2060\ufeff]/g, "").trim().replace(DASHES, "-");
   if (BLANK_CELL.test(tidy)) return null;
-  tidy = tidy.replace(/[×✕✖∗·⋅∙•]/g, "*").replace(/[÷⁄∕]/g, "/").replace(/^[≈=~≃≅∼]\s*/, "")
+  tidy = tidy.replace(/[×✕✖∗·⋅∙•]/g, "*").replace(/[÷⁄∕]/g, "/").replace(/\\(?:times|cdot)\s*/g, "*").replace(/^[≈=~≃≅∼]\s*/, "")
     .replace(/[½⅓⅔¼¾]/g, (sign) => FRACTIONS[sign])
     .replace(/[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+/g, (power) => `^(${[...power].map((sign) => "-0123456789"[SUPERSCRIPTS.indexOf(sign)]).join("")})`)
     .replace(/^([-+])\s+/, "$1");

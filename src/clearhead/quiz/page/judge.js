@@ -1,0 +1,190 @@
+/* Mark a working: every typed cell against what the lines above it give, from their digits as typed and from what those
+   digits stand for. Nothing here touches the page, so that tests can call `judge` with workings of their own. */
+const SLACK = 1e-9, NOISE = 1e-12, EXACT = 1e-9, INNER_UNIT = 0.01, SURE = 3, FAINT = -1000;
+const WRONG = new Set(["wrong", "unreadable"]);
+const PLAIN_STEPS = stepsOf(PLAIN_NUMBERS), MARK_STEPS = stepsOf(MARKS);
+const NO_WORKING = 4; // an image wider than this, in units, below empty lines decides nothing
+
+const lift = (value, known) => (Array.isArray(value) ? value.map((part) => lift(part, known)) : known(value));
+const isExactRange = (value) => (typeof value[0] === "number" ? value[0] === value[1] : value.every(isExactRange));
+
+/* Compute a record from `values` of the records above it, in the numbers of A. */
+function compute(sheet, record, values, A, steps) {
+  const inputs = {};
+  for (const [name, source] of Object.entries(record.inputs)) {
+    inputs[name] = NUMERIC[record.step].includes(name) ? fetchLine(sheet, source, values, A) : fetchPlain(sheet, source);
+  }
+  return steps[record.step](inputs);
+}
+function fetchLine(sheet, source, values, A) {
+  if ("record" in source) return values[source.record];
+  return "parts" in source ? source.parts.map((part) => fetchLine(sheet, part, values, A)) : lift(fetchPlain(sheet, source), A.known);
+}
+function fetchPlain(sheet, source) {
+  const value = "given" in source ? sheet.givens[source.given] : source.value;
+  return value === "-inf" ? -Infinity : value;
+}
+const parentsOf = (source) => ("record" in source ? [source.record] : "parts" in source ? source.parts.flatMap(parentsOf) : []);
+
+/* How a typed number compares with a reference: within half a unit, cut at its unit, or within a unit. */
+function fit(cell, reference) {
+  const y = cell.value;
+  if (!Number.isFinite(reference)) {
+    return { half: y === reference || (y <= FAINT && reference < 0), cut: false, near: false };
+  }
+  const size = Math.abs(reference), noise = NOISE * Math.max(size, 1e-3), gap = Math.abs(y - reference);
+  const unit = cell.isWhole && Math.abs(reference - Math.round(reference)) <= EXACT ? 0 : cell.unit;
+  const room = SLACK * unit + noise + (unit === 0 ? EXACT * Math.max(1, Math.abs(y)) : 0);
+  const near = gap < unit * (1 - SLACK) - noise;
+  return { half: gap <= unit / 2 + room, near, cut: near && Math.abs(y) <= size + room && y * reference >= 0 };
+}
+
+/* The numbers that a typed one can stand for: ± half a unit, or a whole unit away from 0 where it may be cut. */
+function standsFor(y, unit, mayCut) {
+  if (!Number.isFinite(y)) return [y, y];
+  return [y - (mayCut && y <= 0 ? unit : unit / 2), y + (mayCut && y >= 0 ? unit : unit / 2)];
+}
+
+/* `texts` has a grid of typed texts for every record, tokens as rows; "" where nothing is typed. */
+function judge(sheet, texts) {
+  const truths = [];
+  for (const record of sheet.records) truths.push(compute(sheet, record, truths, PLAIN_NUMBERS, PLAIN_STEPS));
+  const lines = sheet.records.map((record, index) => readLine(sheet, record, texts[index] || [], truths[index]));
+  const first = judgeLines(sheet, lines, truths, false);
+  if (!first.numWrong || (!first.numCut && first.numUp >= SURE)) return first;
+  const second = judgeLines(sheet, lines, truths, true);
+  return second.numWrong < first.numWrong ? second : first;
+}
+
+/* Read a line: the printed numbers, and the typed ones with the units of their line. */
+function readLine(sheet, record, texts, truth) {
+  const cells = record.shown.map((row, i) => row.map((shown, j) => {
+    const text = shown === null ? (texts[i] || [])[j] || "" : shown;
+    const cell = text === "" ? null : readNumber(text, sheet.hasComma);
+    return cell && { ...cell, isShown: shown !== null };
+  }));
+  const style = lineStyle(cells.flat().map((cell) => (cell && !cell.problem ? cell : null)), truth.flat(), sheet.decimals);
+  for (const cell of cells.flat()) {
+    if (cell && cell.isWhole) cell.unit = Math.min(unitOf(style, cell.value), ownUnit(cell.value));
+  }
+  return { cells, style };
+}
+
+function judgeLines(sheet, lines, truths, mayCut) {
+  const state = { x: [], hat: [], right: [], rightX: [], bad: [], open: [], ranges: [] };
+  const result = { records: [], numWrong: 0, numTyped: 0, numCut: 0, numUp: 0, mayCut };
+  const styles = lines.map((line) => line.style).filter((style) => style.isTelling);
+  sheet.records.forEach((record, index) => {
+    const plain = (values) => compute(sheet, record, values, PLAIN_NUMBERS, PLAIN_STEPS);
+    const marks = (values) => compute(sheet, record, values, MARKS, MARK_STEPS);
+    const line = lines[index];
+    const references = {
+      x: plain(state.x), hat: plain(state.hat), right: plain(state.right), rightX: plain(state.rightX),
+      bad: marks(state.bad), open: marks(state.open), truth: truths[index],
+    };
+    const verdicts = grid(line.cells.length, line.cells[0].length, (i, j) => firstRules(line.cells[i][j], at(references, i, j)));
+    const image = imageOf(sheet, record, index, { state, line, verdicts, references });
+    verdicts.forEach((row, i) => row.forEach((judged, j) => {
+      const cell = line.cells[i][j];
+      if (judged && judged.verdict === null) lastRules(judged, cell, at(references, i, j), image[i][j], mayCut);
+      if (!judged || cell.isShown) return;
+      result.numTyped += 1;
+      result.numWrong += WRONG.has(judged.verdict) ? 1 : 0;
+      result.numCut += judged.verdict === "truncated" ? 1 : 0;
+      result.numUp += judged.isUp ? 1 : 0;
+    }));
+    store(state, record, index, { line, verdicts, references, image, styles, sheet, mayCut });
+    result.records.push({ verdicts, expected: references.x });
+  });
+  const wrongIn = (record) => record.verdicts.some((row) => row.some((judged) => judged && WRONG.has(judged.verdict)));
+  result.firstWrong = result.records.findIndex(wrongIn);
+  return result;
+}
+const at = (references, i, j) => Object.fromEntries(Object.entries(references).map(([name, matrix]) => [name, matrix[i][j]]));
+
+/* Rules 1 to 4: the verdict is null where none of them fits. */
+function firstRules(cell, reference) {
+  if (!cell) return null;
+  if (cell.isShown) return { verdict: "shown", expected: cell.value };
+  if (cell.problem) return { verdict: "unreadable", problem: cell.problem };
+  const fromHat = fit(cell, reference.hat), fromX = fit(cell, reference.x);
+  const isUp = fromHat.half && fromX.half && Math.abs(cell.value) > Math.max(Math.abs(reference.hat), Math.abs(reference.x)) + 0.01 * cell.unit;
+  const accepted = fromHat.half || !fromX.half ? reference.hat : reference.x;
+  const judged = { verdict: null, accepted, isUp };
+  if (fromHat.half) judged.verdict = reference.bad ? "carried" : "correct";
+  else if (fromX.half) judged.verdict = reference.bad ? "carried" : "rounded";
+  else if (fromHat.cut || fromX.cut) judged.verdict = "truncated";
+  else if (fromHat.near || fromX.near) judged.verdict = "rounding";
+  return judged;
+}
+
+/* Rules 5 to 7: a number that the roundings above allow, one that follows from the right number, or a wrong one. */
+function lastRules(judged, cell, reference, image, mayCut) {
+  const isExact = cell.isWhole && Math.abs(reference.hat - Math.round(reference.hat)) <= EXACT && image[0] === image[1];
+  const unit = isExact ? 0 : cell.unit;
+  const own = standsFor(cell.value, unit, mayCut);
+  const slack = SLACK * unit + NOISE * Math.max(Math.abs(cell.value), 1e-3) + (unit === 0 ? EXACT : 0);
+  const meets = own[1] >= image[0] - slack && own[0] <= image[1] + slack;
+  const fits = (value) => ((each) => each.half || each.cut)(fit(cell, value));
+  if (Number.isFinite(cell.value) && meets) {
+    judged.verdict = reference.open && !(image[1] - image[0] <= NO_WORKING * cell.unit) ? "open" : "plausible";
+  } else if (reference.bad && (fits(reference.right) || fits(reference.rightX))) judged.verdict = "from-right";
+  else if (reference.bad && fit(cell, reference.truth).half) judged.verdict = "true";
+  else judged.verdict = "wrong";
+}
+
+/* The possible values of every cell of a record, given what is typed above it. */
+function imageOf(sheet, record, index, { state, line, verdicts, references }) {
+  const judged = verdicts.flatMap((row, i) => row.map((each, j) => ({ each, cell: line.cells[i][j] }))).filter(({ each, cell }) => each && !cell.isShown);
+  const proved = judged.filter(({ each, cell }) => ["correct", "rounded", "carried"].includes(each.verdict) && !cell.isWhole && cell.unit > 0);
+  const remaining = judged.filter(({ each }) => each.verdict === null).length;
+  const largest = Math.max(0, ...references.x.flat().map(Math.abs).filter(Number.isFinite));
+  const ownUnits = line.cells.flat().some(Boolean) ? [unitOf(line.style, largest)] : [];
+  let innerUnit = Math.min(INNER_UNIT, 100 * Math.max(0, ...ownUnits) || INNER_UNIT);
+  if (proved.length >= Math.max(SURE, 3 * remaining)) innerUnit = Math.min(innerUnit, 10 * Math.max(...proved.map(({ cell }) => cell.unit)));
+  const numbers = rangeNumbers(innerUnit, Math.min(0.1, Math.max(0, ...ownUnits) || 0.01));
+  const image = compute(sheet, record, state.ranges, numbers, stepsOf(numbers));
+  return image.map((row) => row.map(([low, high]) => [Number.isNaN(low) ? -Infinity : low, Number.isNaN(high) ? Infinity : high]));
+}
+
+/* Keep what later records use: the digits, what they stand for, the right numbers, and the ranges. */
+function store(state, record, index, { line, verdicts, references, image, styles, sheet, mayCut }) {
+  const inputsAreExact = Object.values(record.inputs).flatMap(parentsOf).every((parent) => isExactRange(state.ranges[parent]));
+  const kept = { x: [], hat: [], right: [], rightX: [], bad: [], open: [], ranges: [] };
+  line.cells.forEach((row, i) => {
+    for (const name of Object.keys(kept)) kept[name].push([]);
+    row.forEach((cell, j) => {
+      const put = (values) => Object.entries(values).forEach(([name, value]) => kept[name][i].push(value));
+      const reference = at(references, i, j), judged = verdicts[i][j], range = image[i][j];
+      if (!judged || cell.problem) {
+        const size = Math.max(...range.map(Math.abs));
+        const unit = MOVES.has(record.step) ? 0 : skippedUnit(record, styles, size, sheet, range);
+        const wide = [range[0] === -Infinity ? range[0] : range[0] - unit, range[1] === Infinity ? range[1] : range[1] + unit];
+        put({ x: reference.x, hat: reference.hat, right: reference.right, rightX: reference.rightX, bad: reference.bad, open: !MOVES.has(record.step) || reference.open, ranges: wide });
+        return;
+      }
+      const isWrong = judged.verdict === "wrong", y = cell.value;
+      const isExact = (inputsAreExact || cell.isShown) && Math.abs(y - (cell.isShown ? reference.truth : reference.x)) <= EXACT;
+      const wasCut = mayCut || judged.verdict === "truncated" || judged.verdict === "rounding";
+      let stands = standsFor(y, isExact ? 0 : cell.unit, wasCut);
+      if (judged.verdict === "rounding") stands = [y - cell.unit, y + cell.unit];
+      if (MOVES.has(record.step) && range[0] <= y && y <= range[1]) stands = [Math.min(stands[0], range[0]), Math.max(stands[1], range[1])];
+      const truth = Math.abs(reference.truth - y) <= cell.unit ? reference.truth : y;
+      const accepted = cell.isShown ? truth : judged.accepted;
+      put({
+        x: y, hat: isWrong ? y : accepted, right: accepted, rightX: isWrong ? reference.x : y,
+        bad: cell.isShown ? false : isWrong || reference.bad, open: false, ranges: stands,
+      });
+    });
+  });
+  for (const name of Object.keys(kept)) state[name].push(kept[name]);
+}
+
+/* How coarsely a number that is not typed may have been kept: like the typed ones, some also to two decimals. */
+function skippedUnit(record, styles, size, sheet, range) {
+  if (!Number.isFinite(size)) return 0;
+  const typed = styles.map((style) => unitOf(style, size));
+  const unit = Math.max(...(typed.length ? typed : [10 ** -sheet.decimals]), DIVISORS.has(record.step) ? INNER_UNIT : 0);
+  const count = range[0] / unit;
+  return range[0] === range[1] && Math.abs(count - Math.round(count)) <= 1e-9 * Math.max(1, Math.abs(count)) ? 0 : unit;
+}
