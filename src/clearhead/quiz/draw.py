@@ -26,7 +26,7 @@ from clearhead.worksheet.worksheet import Worksheet
 
 MAX_DRAWS = 2_000
 _DECIMALS = {1: 2, 2: 3, 3: 2}
-_MIN_CELLS = 2  # that must show a wrong rule, unless the line has fewer: the marker names a rule from two cells
+_MIN_CELLS = 2  # that must show a wrong rule, unless it changes fewer: the marker names a rule from two cells
 
 
 def quiz_kinds() -> tuple[str, ...]:
@@ -103,6 +103,8 @@ def _sheet(number: SheetNumber, *, is_strict: bool = False) -> QuizSheet:
     told_apart, missing = _told_apart(problem, key, view)
     if is_strict and missing:
         raise _UnusableDrawError(f"it does not tell apart: {', '.join(sorted(missing))}")
+    if is_strict and not told_apart:
+        raise _UnusableDrawError("it tells no wrong rule apart")
     return QuizSheet(request, str(number), problem, key, blanks, write_instructions(request, key), told_apart)
 
 
@@ -127,9 +129,12 @@ def _told_apart(
     rules: dict[str, ToldApart] = {}
     possible = set()
     for line in wrong_lines(exact, key, asked):
-        cells = [cell for cell in asked[line.index] if line.differs[cell]]
+        changed = [cell for cell in asked[line.index] if line.changes[cell]]
+        cells = [cell for cell in changed if line.differs[cell]]
+        if not changed:
+            continue
         possible.add(line.misconception)
-        if line.misconception not in rules and len(cells) >= min(_MIN_CELLS, len(asked[line.index])):
+        if line.misconception not in rules and len(cells) >= min(_MIN_CELLS, len(changed)):
             record = key.trace[line.index]
             rules[line.misconception] = ToldApart(line.misconception, record.symbol, record.where, len(cells))
     return tuple(rules.values()), frozenset((possible & MAIN_RULES) - set(rules))

@@ -11,6 +11,12 @@ MAIN_RULES = frozenset(
         *("softmax down the columns", "no exp (divided by the sum)", "base 2", "not divided by the sum"),
         *("mask forgotten", "mask transposed", "mask with 0 instead of −∞"),
         *("AᵀV instead of AV", "K used for V", "V computed with W_K"),
-        *("heads joined in the wrong order", "W_O forgotten"),
+        *("heads joined in the wrong order", "W_O forgotten", "W on the wrong side in the multiplicative score"),
+        *("bias forgotten", "ReLU forgotten", "tanh forgotten", "sigmoid forgotten", "additive score without tanh"),
+        *("residual forgotten", "norm before the addition", "position forgotten", "filter reversed"),
+        *("n−1 in the variance", "standard deviation instead of variance", "divided by the variance"),
+        *("positions from 1", "degrees instead of radians", "sine and cosine swapped", "rotation forgotten"),
+        *("rotated in the wrong direction", "h_t used for h_{t−1}", "z used for 1 - z", "minus forgotten"),
+        *("target minus probability", "not divided by the lengths", "square root forgotten"),
     }
 )

@@ -14,6 +14,7 @@ from clearhead.worksheet.working import WORKINGS, moves
 from clearhead.worksheet.worksheet import Worksheet
 
 MAX_GAP = 3.0  # between the largest and the smallest score of a row, in powers of e: no weight is below e⁻³ of another
+MAX_ARGUMENT = 3.0  # of tanh and sigmoid: tanh 3 = 0.995
 MAX_SIZE = 100.0  # every number of a sheet is smaller
 _SAME = 1e-9
 _COMPARED = frozenset({"project", "transform", "score", "scale", "softmax", "divide", "mix", "add", "normalise"})
@@ -41,7 +42,9 @@ def _reason(record: Record) -> str:
         return "is saturated"
     if record.step.name in _COMPARED and value.shape[1] > 1 and _has_equal_rows(value):
         return "has equal rows"
-    if record.step.name in _TURNABLE and _is_symmetric(value):
+    if record.step.name == "activate" and not _is_bounded(record):
+        return "is saturated"
+    if record.step.name in _TURNABLE and _is_symmetric(value) and not _must_be_symmetric(record):
         return "is symmetric"
     return ""
 
@@ -52,6 +55,20 @@ def largest_gap(record: Record) -> float:
     factor = math.log(record.inputs.get("base") or math.e)
     gaps = [float(np.ptp(row[np.isfinite(row)])) for row in scores if np.isfinite(row).any()]
     return max(gaps, default=0.0) * abs(factor)
+
+
+def _is_bounded(record: Record) -> bool:
+    """Return whether tanh and sigmoid stay away from their limits."""
+    return record.inputs["function"] not in ("tanh", "sigmoid") or bool(
+        np.all(np.abs(np.asarray(record.inputs["x"])) <= MAX_ARGUMENT + _SAME)
+    )
+
+
+def _must_be_symmetric(record: Record) -> bool:
+    """Return whether a line is symmetric for every draw: the dot products of vectors with themselves."""
+    if record.step.name == "score":
+        return record.inputs["q"] is record.inputs["k"]
+    return record.step.name == "scale" and _is_symmetric(np.asarray(record.inputs["scores"]))
 
 
 def _has_equal_rows(value: Array) -> bool:

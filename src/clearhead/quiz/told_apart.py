@@ -19,6 +19,8 @@ from clearhead.check.wrong_rule import Site
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.worksheet import Worksheet
 
+_SAME = 1e-9
+
 
 @dataclass(frozen=True)
 class ToldApart:
@@ -35,34 +37,45 @@ class ToldApart:
 
 @dataclass(frozen=True, eq=False)
 class WrongLine:
-    """A line calculated by a wrong rule from the right lines above it; `differs` marks the cells that show it."""
+    """A line calculated by a wrong rule from the right lines above it.
+
+    `changes` marks the cells that the rule changes at all, and `differs` those that show it at the sheet's rounding.
+    """
 
     index: int
     misconception: str
     value: Array
+    changes: Mask
     differs: Mask
 
 
 def wrong_lines(exact: Worksheet, key: Worksheet, indices: Collection[int]) -> list[WrongLine]:
     """Calculate every line in `indices` by every wrong rule; `exact` is the problem solved in full precision."""
     graph, rounding = Graph(exact), key.rounding
-    values = [np.asarray(record.value) for record in Graph(key).records]
-    fetch = fetch_from(values, Graph(key).givens)
-    lines = []
+    key_graph = Graph(key)
+    values = [np.asarray(record.value) for record in key_graph.records]
+    fetch = fetch_from(values, key_graph.givens)
+    unit, lines = 10.0**-rounding.shown_decimals, []
     with np.errstate(all="ignore"):
-        images = _compared(graph, values, rounding.shown_decimals).images[True]
-        site_graph = Graph(key)
-        fetch = fetch_from(values, site_graph.givens)
+        images = _compared(graph, [rounding.rounded(value) for value in values], rounding.shown_decimals).images[True]
         for index in sorted(indices):
-            unit = 10.0**-rounding.shown_decimals
-            image = images.image(index)
-            for variant in variants(Site(site_graph, index, fetch), values[index].shape):
+            image, right = images.image(index), key_graph.work(index, fetch)
+            for variant in variants(Site(key_graph, index, fetch), values[index].shape):
+                changes = ~_is_same(variant.value, right)
+                if not changes.any():  # not wrong here: KQᵀ of a symmetric product, for example
+                    continue
                 written = rounding.rounded(variant.value)
                 is_finite = np.isfinite(written)
                 outside = (written - unit > image.high) | (written + unit < image.low)
                 differs = np.where(is_finite, outside, written != values[index])
-                lines.append(WrongLine(index, variant.name, written, np.asarray(differs, dtype=bool)))
+                lines.append(
+                    WrongLine(index, variant.name, written, changes, np.asarray(differs, dtype=bool) & changes)
+                )
     return lines
+
+
+def _is_same(first: Array, second: Array) -> Mask:
+    return np.asarray((first == second) | (np.abs(first - second) < _SAME))
 
 
 def _compared(graph: Graph, values: list[Array], decimals: int) -> SheetComparison:

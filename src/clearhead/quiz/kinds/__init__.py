@@ -13,11 +13,24 @@ from clearhead.quiz.chance import Chance
 Generator = Callable[[Chance, int], dict[str, Any]]
 
 _GENERATORS = {
+    "seq2seq-attention": "scores.draw_seq2seq",
     "self-attention": "attention.draw_self_attention",
     "masked-self-attention": "attention.draw_masked_self_attention",
     "cross-attention": "attention.draw_cross_attention",
     "multi-head-attention": "attention.draw_multi_head_attention",
+    "positions": "positions.draw_positions",
+    "context": "scores.draw_context",
+    "add-and-norm": "layers.draw_add_and_norm",
+    "dense-layer": "layers.draw_dense",
+    "feed-forward": "layers.draw_feed_forward",
+    "encoder-block": "blocks.draw_encoder_block",
+    "decoder-block": "blocks.draw_decoder_block",
+    "transformer": "blocks.draw_transformer",
+    "word-vectors": "word_vectors.draw_word_vectors",
+    "recurrent": "recurrent.draw_recurrent",
+    "convolution": "layers.draw_convolution",
     "softmax": "softmax.draw_softmax",
+    "parts": "parts.draw_parts",
 }
 
 

@@ -36,7 +36,7 @@ def draw_multi_head_attention(chance: Chance, difficulty: int) -> Data:
     """Draw a problem of the kind multi-head-attention; difficulty 3 adds a causal mask and the output projection."""
     numbers = input_numbers(chance, difficulty)
     count, width = (2, 2) if difficulty == 1 else (3, 3)
-    data: Data = {"X": numbers.matrix(count, width), **RULE}
+    data: Data = {"tokens": numbers.words(count), "X": numbers.matrix(count, width), **RULE}
     data |= weights(chance, difficulty, (width, width), num_heads=2, has_output=difficulty > 1)
     return {**data, "mask": "causal" if difficulty == 3 else "none"}
 
@@ -54,7 +54,8 @@ def weight_numbers(chance: Chance, difficulty: int) -> Numbers:
 def _self_layer(chance: Chance, difficulty: int) -> Data:
     count = chance.between(2, 3) if difficulty == 1 else 3
     width = 3 if difficulty == 2 else 2
-    data: Data = {"X": input_numbers(chance, difficulty).matrix(count, width), **RULE}
+    numbers = input_numbers(chance, difficulty)
+    data: Data = {"tokens": numbers.words(count), "X": numbers.matrix(count, width), **RULE}
     return data | weights(chance, difficulty, (width, width), num_heads=2 if difficulty == 3 else 1)
 
 
