@@ -15,12 +15,12 @@ import numpy as np
 from clearhead.check.graph import FromGiven, FromRecord, Graph, Plain, Source
 from clearhead.check.habits import kept
 from clearhead.check.inner_numbers import InnerNumbers, work
-from clearhead.quiz.course.rules import CourseRules
+from clearhead.quiz.course.rules import CONSTANT_DECIMALS, CourseRules
 from clearhead.quiz.sheet import QuizSheet
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.reference import REFERENCE
 
-NUM_STUDENTS = 480
+NUM_STUDENTS = 2_000
 _NUM_PURE = 48  # students with one habit throughout: 3 × 2 × 8 combinations
 _DIGITS, _FULL, _GUARD = range(3)
 _INNER_STEPS = frozenset({"softmax", "normalise", "rms_normalise", "activate"})
@@ -28,7 +28,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
-class StudentLines:
+class StudentLine:
     """One line of a sheet for all students: the numbers before rounding, as written, and as used in the next line.
 
     Arrays have the axis of students first, or only two axes if all students have the same numbers.
@@ -46,28 +46,33 @@ class Students:
         self.sheet, self.rules, self.number = sheet, rules, number
         self.graph = Graph(sheet.worksheet)
         self._is_blank = [_blank_mask(sheet, index) for index in range(len(self.graph))]
-        self.lines: list[StudentLines] = []
+        self.lines: list[StudentLine] = []
         for index in range(len(self.graph)):
             self.lines.append(self._line(index))
 
-    def _line(self, index: int) -> StudentLines:
+    def _line(self, index: int) -> StudentLine:
         full = self._worked(index)
         if self.graph.is_move[index]:
-            return StudentLines(full, full, full)
-        is_even = (self._choice(index, "even", 2) == 1)[:, None, None]
-        written = np.where(is_even, _round_to_even(full, self.rules.unit), kept(full, self.rules.unit, is_cut=False))
+            return StudentLine(full, full, full)
+        written = kept(full, self.rules.unit, is_cut=False)
+        if self.rules.carry == "any":
+            is_even = (self._choice(index, "even", 2) == 1)[:, None, None]
+            written = np.where(is_even, _round_to_even(full, self.rules.unit), written)
         carries = self._carries(index)
-        guard = kept(full, self.rules.unit / 10.0, is_cut=False)
+        guard_unit = self.rules.unit / 10.0 if self.rules.carry == "any" else 10.0**-self.rules.inner_decimals
+        guard = kept(full, guard_unit, is_cut=False)
         carried = np.where(carries == _DIGITS, written, np.where(carries == _GUARD, guard, full))
         printed = self.sheet.worksheet.rounding.rounded(np.asarray(self.graph.records[index].value, dtype=np.float64))
         is_blank = self._is_blank[index]
         full, written, carried = (_compact(np.where(is_blank, value, printed)) for value in (full, written, carried))
-        return StudentLines(full, written, carried)
+        return StudentLine(full, written, carried)
 
     def _carries(self, index: int) -> Array:
         """Return what each student continues with."""
-        if not self.rules.has_free_choice:
+        if self.rules.carry == "rounded":
             return np.full((1, 1, 1), _DIGITS)
+        if self.rules.carry == "full":
+            return (_FULL + self._choice(index, "guards", 2))[:, None, None]
         return self._choice(index, "carries", 3)[:, None, None]
 
     def _worked(self, index: int) -> Array:
@@ -88,10 +93,10 @@ class Students:
 
     def _root(self, index: int, width: float) -> Array:
         root = math.sqrt(width)
-        return np.where(self._choice(index, "root", 2) == 1, self.rules.constant(root), root)[:, None, None]
+        return np.where(self._choice(index, "root", 2) == 1, round(root, CONSTANT_DECIMALS), root)[:, None, None]
 
     def _euler(self, index: int) -> Array:
-        return np.where(self._choice(index, "euler", 2) == 1, self.rules.constant(math.e), math.e)[:, None, None]
+        return np.where(self._choice(index, "euler", 2) == 1, round(math.e, CONSTANT_DECIMALS), math.e)[:, None, None]
 
     def _inner(self, index: int) -> InnerNumbers:
         """Return how the students keep the inner numbers of a line."""
