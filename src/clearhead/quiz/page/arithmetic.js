@@ -1,8 +1,8 @@
 /* Three kinds of numbers that the same steps compute with: plain numbers, ranges [low, high], and marks that say
    whether a cell depends on a wrong one. Ranges are sound: they contain every result of numbers inside the inputs. */
-const EULERS = [Math.E, 2.71, 2.72, 2.718, 2.719, 2.7182, 2.7183];
+const SHORT_LOGS = [Math.log(2.71), Math.log(2.72)]; // of e as people shorten it: rounded or cut at two or more decimals
+const STATED_LOGS = [Math.log(2.7182), Math.log(2.7183)]; // as a sheet states it: with four decimals or more
 const SHARE = 0.1; // the largest relative error of a number that was cut at two figures
-const LEAST_LOG = Math.log(Math.min(...EULERS)), MOST_LOG = Math.log(Math.max(...EULERS));
 
 const erf = (x) => { // by its series, or by a continued fraction far from 0
   const size = Math.abs(x);
@@ -77,18 +77,19 @@ const times = (a, b) => (a === 0 || b === 0 ? 0 : a * b);
 const biggest = (a) => Math.max(Math.abs(a[0]), Math.abs(a[1]));
 const smallest = (a) => (a[0] <= 0 && a[1] >= 0 ? 0 : Math.min(Math.abs(a[0]), Math.abs(a[1])));
 
-/* Constants as people use them: in full, or to two or more decimals (or to the unit of a coarse line), rounded or cut. */
-function shortened(number, unit) {
+/* Constants as people use them: in full, or to some decimals or more, rounded or cut. */
+function shortened(number, decimals) {
   const values = [number];
-  for (const digits of [2, 3, 4, 5, ...(unit > 0.01 ? [Math.max(1, Math.round(-Math.log10(unit)))] : [])]) {
+  for (let digits = decimals; digits < 6; digits += 1) {
     const scale = 10 ** digits;
     values.push(Math.round(number * scale) / scale, Math.floor(number * scale + 1e-9) / scale);
   }
   return values.filter((value) => value > 0);
 }
 
-/* `innerUnit`: how coarsely a number that is not written may have been kept; `rootUnit`: the same for √d. */
-function rangeNumbers(innerUnit, rootUnit) {
+/* `innerUnit`: how coarsely a number that is not written may have been kept; `rootDecimals`: the fewest decimals of √d;
+   `logs`: the least and the greatest logarithm of e as it was used. */
+function rangeNumbers({ innerUnit, rootDecimals, logs }) {
   const error = (size) => Math.min(innerUnit, SHARE * size);
   const widened = (a, by) => [a[0] - by, a[1] + by];
   const numbers = {
@@ -103,11 +104,11 @@ function rangeNumbers(innerUnit, rootUnit) {
     sin: (a) => waves(a, Math.sin, Math.PI / 2),
     cos: (a) => waves(a, Math.cos, 0),
     exp: (a, base) => {
-      const logs = base === undefined ? [LEAST_LOG, MOST_LOG] : [Math.log(base), Math.log(base)];
-      const exponents = hull(...a.flatMap((end) => logs.map((log) => (end === -Infinity ? -Infinity : end * log))));
+      const factors = base === undefined ? logs : [Math.log(base)];
+      const exponents = hull(...a.flatMap((end) => factors.map((log) => (end === -Infinity ? -Infinity : end * log))));
       return exponents.map((end) => (end === -Infinity ? 0 : Math.exp(end)));
     },
-    root: (d) => (Number.isInteger(Math.sqrt(d)) ? [Math.sqrt(d), Math.sqrt(d)] : hull(...shortened(Math.sqrt(d), rootUnit))),
+    root: (d) => (Number.isInteger(Math.sqrt(d)) ? [Math.sqrt(d), Math.sqrt(d)] : hull(...shortened(Math.sqrt(d), rootDecimals))),
     inner: (a) => widened(a, error(biggest(a))),
     share: (a, total) => (total[0] === 0 && total[1] === 0 ? [0, 0] : numbers.div(a, total)),
     shift: (row) => row.map((own, place) => {
@@ -116,7 +117,7 @@ function rangeNumbers(innerUnit, rootUnit) {
       const top = (end) => Math.max(...others.map((other) => other[end]), -Infinity);
       return [own[0] - Math.max(own[0], top(1)), own[1] - Math.max(own[1], top(0))];
     }),
-    softmax: (row, base) => softmaxRange(row, base, innerUnit),
+    softmax: (row, base) => softmaxRange(row, base, innerUnit, logs),
     divide: (row) => {
       const total = row.reduce(numbers.add, [0, 0]);
       const least = Math.max(Math.min(Math.abs(total[0]), Math.abs(total[1])), 1e-300);
@@ -136,11 +137,11 @@ function rangeNumbers(innerUnit, rootUnit) {
       const possible = row.flatMap((a, place) => (a[1] >= most ? [place] : []));
       return [possible[0], possible[possible.length - 1]];
     },
-    activate: (a, name) => activateRange(a, name, innerUnit),
+    activate: (a, name) => activateRange(a, name, innerUnit, logs),
     kernel: (gap, variance) => {
       const value = PLAIN_NUMBERS.kernel(gap, variance), exponent = (gap * gap) / (2 * variance);
       const root = Math.sqrt(2 * Math.PI * variance);
-      return widened([value, value], value * (Math.expm1(exponent * 0.0037) + 0.0064) + (error(Math.exp(-exponent)) + value * error(root)) / root * 1.1);
+      return widened([value, value], value * (Math.expm1(exponent * Math.max(1 - logs[0], logs[1] - 1)) + 0.0064) + (error(Math.exp(-exponent)) + value * error(root)) / root * 1.1);
     },
   };
   return numbers;
@@ -154,14 +155,14 @@ function waves(a, wave, top) { // the range of a sine or cosine: the ends, and �
 
 /* A weight is least where its own score is least and the others are greatest. e may have been shortened, and so may the
    exponentials (of the scores, or of the scores less the greatest one) and their sum. */
-function softmaxRange(row, base, unit) {
+function softmaxRange(row, base, unit, logs) {
   const factor = base === undefined ? 1 : Math.log(base);
   const exponents = row.map((a) => (a[1] === -Infinity ? a : hull(a[0] * factor, a[1] * factor)));
   const top = Math.max(...exponents.map((a) => a[1]));
   if (top === -Infinity) return row.map(() => [0, 0]);
   if (!Number.isFinite(top)) return row.map((a) => [0, a[1] === -Infinity ? 0 : 1]);
   const distance = (end, log) => (end === -Infinity ? -Infinity : base === undefined ? (end - top) * log : end - top);
-  const low = exponents.map((a) => Math.exp(distance(a[0], MOST_LOG))), high = exponents.map((a) => Math.exp(distance(a[1], LEAST_LOG)));
+  const low = exponents.map((a) => Math.exp(distance(a[0], logs[1]))), high = exponents.map((a) => Math.exp(distance(a[1], logs[0])));
   const ranges = row.map((_, place) => [shareOf(low, high, place, 0), shareOf(high, low, place, 0)]);
   const middle = Math.max(...exponents.map((a) => (a[0] + a[1]) / 2));
   for (const shift of [Number.isFinite(middle) ? middle : 0, 0]) {
@@ -184,13 +185,13 @@ function shareOf(own, others, place, unit) {
   return own[place] === 0 ? 0 : own[place] / total;
 }
 
-function activateRange(a, name, unit) {
+function activateRange(a, name, unit, logs) {
   const bend = ACTIVATIONS[name];
   if (name === "relu") return [bend(a[0]), bend(a[1])];
   let range = hull(bend(a[0]), bend(a[1]));
   if (DIPS[name] && a[0] <= DIPS[name][0] && a[1] >= DIPS[name][0]) range[0] = Math.min(range[0], DIPS[name][1]);
   if (name === "gelu") return range;
-  const short = 0.01 / Math.E; // the relative error of every exponent if e was shortened
+  const short = Math.max(1 - logs[0], logs[1] - 1); // the relative error of every exponent if e was shortened
   if (name === "silu") {
     const room = biggest(a) * biggest(a) * short * 0.26;
     range = [range[0] - room, range[1] + room];

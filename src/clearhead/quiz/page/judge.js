@@ -1,6 +1,6 @@
 /* Mark a working: every typed cell against what the lines above it give, from their digits as typed and from what those
    digits stand for. Nothing here touches the page, so that tests can call `judge` with workings of their own. */
-const SLACK = 1e-9, NOISE = 1e-12, EXACT = 1e-9, INNER_UNIT = 0.01, SURE = 3, FAINT = -1000;
+const SLACK = 1e-9, NOISE = 1e-12, EXACT = 1e-9, INNER_UNIT = 0.01, STATED_DECIMALS = 4, SURE = 3, FAINT = -1000;
 const WRONG = new Set(["wrong", "unreadable"]);
 const PLAIN_STEPS = stepsOf(PLAIN_NUMBERS), MARK_STEPS = stepsOf(MARKS);
 const NO_WORKING = 4; // an image wider than this, in units, below empty lines decides nothing
@@ -83,17 +83,17 @@ function judgeLines(sheet, lines, truths, mayCut) {
       bad: marks(state.bad), open: marks(state.open), truth: truths[index],
     };
     const verdicts = grid(line.cells.length, line.cells[0].length, (i, j) => firstRules(line.cells[i][j], at(references, i, j)));
-    const image = imageOf(sheet, record, index, { state, line, verdicts, references });
+    const images = imagesOf(sheet, record, { state, line, verdicts, references });
     verdicts.forEach((row, i) => row.forEach((judged, j) => {
       const cell = line.cells[i][j];
-      if (judged && judged.verdict === null) lastRules(judged, cell, at(references, i, j), image[i][j], mayCut);
+      if (judged && judged.verdict === null) lastRules(judged, cell, at(references, i, j), { wide: images.wide[i][j], strict: images.strict[i][j] }, mayCut);
       if (!judged || cell.isShown) return;
       result.numTyped += 1;
       result.numWrong += WRONG.has(judged.verdict) ? 1 : 0;
       result.numCut += judged.verdict === "truncated" ? 1 : 0;
       result.numUp += judged.isUp ? 1 : 0;
     }));
-    store(state, record, index, { line, verdicts, references, image, styles, sheet, mayCut });
+    store(state, record, index, { line, verdicts, references, image: images.wide, styles, sheet, mayCut });
     result.records.push({ verdicts, expected: references.x });
   });
   const wrongIn = (record) => record.verdicts.some((row) => row.some((judged) => judged && WRONG.has(judged.verdict)));
@@ -119,30 +119,36 @@ function firstRules(cell, reference) {
 }
 
 /* Rules 5 to 7: a number that the roundings above allow, one that follows from the right number, or a wrong one. */
-function lastRules(judged, cell, reference, image, mayCut) {
-  const isExact = cell.isWhole && Math.abs(reference.hat - Math.round(reference.hat)) <= EXACT && image[0] === image[1];
+function lastRules(judged, cell, reference, { wide, strict }, mayCut) {
+  const isExact = cell.isWhole && Math.abs(reference.hat - Math.round(reference.hat)) <= EXACT && wide[0] === wide[1];
   const unit = isExact ? 0 : cell.unit;
   const own = standsFor(cell.value, unit, mayCut);
   const slack = SLACK * unit + NOISE * Math.max(Math.abs(cell.value), 1e-3) + (unit === 0 ? EXACT : 0);
-  const meets = own[1] >= image[0] - slack && own[0] <= image[1] + slack;
+  const meets = (image) => Number.isFinite(cell.value) && own[1] >= image[0] - slack && own[0] <= image[1] + slack;
   const fits = (value) => ((each) => each.half || each.cut)(fit(cell, value));
-  if (Number.isFinite(cell.value) && meets) {
-    judged.verdict = reference.open && !(image[1] - image[0] <= NO_WORKING * cell.unit) ? "open" : "plausible";
+  if (meets(wide)) {
+    const decidesNothing = reference.open && !(wide[1] - wide[0] <= NO_WORKING * cell.unit);
+    judged.verdict = decidesNothing ? "open" : meets(strict) ? "plausible" : "coarse";
   } else if (reference.bad && (fits(reference.right) || fits(reference.rightX))) judged.verdict = "from-right";
   else if (reference.bad && fit(cell, reference.truth).half) judged.verdict = "true";
   else judged.verdict = "wrong";
 }
 
-/* The possible values of every cell of a record, given what is typed above it. */
-function imageOf(sheet, record, index, { state, line, verdicts, references }) {
+/* The possible values of every cell of a record, given what is typed above it: with the digits that the sheet asks for in
+   numbers that are not typed (`strict`), and with those that people keep at least (`wide`). */
+function imagesOf(sheet, record, { state, line, verdicts, references }) {
   const judged = verdicts.flatMap((row, i) => row.map((each, j) => ({ each, cell: line.cells[i][j] }))).filter(({ each, cell }) => each && !cell.isShown);
   const proved = judged.filter(({ each, cell }) => ["correct", "rounded", "carried"].includes(each.verdict) && !cell.isWhole && cell.unit > 0);
   const remaining = judged.filter(({ each }) => each.verdict === null).length;
   const largest = Math.max(0, ...references.x.flat().map(Math.abs).filter(Number.isFinite));
-  const ownUnits = line.cells.flat().some(Boolean) ? [unitOf(line.style, largest)] : [];
-  let innerUnit = Math.min(INNER_UNIT, 100 * Math.max(0, ...ownUnits) || INNER_UNIT);
+  const ownUnit = line.cells.flat().some(Boolean) ? unitOf(line.style, largest) : 0;
+  let innerUnit = Math.min(INNER_UNIT, 100 * ownUnit || INNER_UNIT);
   if (proved.length >= Math.max(SURE, 3 * remaining)) innerUnit = Math.min(innerUnit, 10 * Math.max(...proved.map(({ cell }) => cell.unit)));
-  const numbers = rangeNumbers(innerUnit, Math.min(0.1, Math.max(0, ...ownUnits) || 0.01));
+  const wide = { innerUnit, rootDecimals: ownUnit > 0.01 ? 1 : 2, logs: SHORT_LOGS };
+  const strict = { innerUnit: Math.min(INNER_UNIT, 10 ** -sheet.decimals), rootDecimals: STATED_DECIMALS, logs: STATED_LOGS };
+  return { wide: imageWith(sheet, record, state, rangeNumbers(wide)), strict: remaining ? imageWith(sheet, record, state, rangeNumbers(strict)) : null };
+}
+function imageWith(sheet, record, state, numbers) {
   const image = compute(sheet, record, state.ranges, numbers, stepsOf(numbers));
   return image.map((row) => row.map(([low, high]) => [Number.isNaN(low) ? -Infinity : low, Number.isNaN(high) ? Infinity : high]));
 }

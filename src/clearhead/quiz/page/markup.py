@@ -73,6 +73,7 @@ class _WorkPage:
         sheet = self.sheet
         yield f"<header><h1>{escape(sheet.title or sheet.worksheet.kind)}</h1>"
         yield f'<p>Sheet <strong class="sheet-number">{escape(sheet.number)}</strong></p>'
+        yield '<p><label class="student">Name <input id="student" autocomplete="name" maxlength="80"></label></p>'
         yield f'<ul class="instructions">{"".join(f"<li>{self.shown(text)}</li>" for text in sheet.instructions)}</ul>'
         for warning in self.view.notes:
             yield f'<p class="warning"><strong>Note:</strong> {self.shown(warning)}</p>'
@@ -88,7 +89,6 @@ class _WorkPage:
     def controls(self) -> Iterator[str]:
         """Yield the bar with the result and the buttons."""
         yield '<section class="bar" aria-label="Check and save"><p id="result" role="status"></p><div class="buttons">'
-        yield '<label class="student">Name <input id="student" autocomplete="name" maxlength="80"></label>'
         yield '<button type="button" id="check" class="main">Check</button>'
         yield '<button type="button" id="save">Save working</button>'
         yield '<button type="button" id="load">Load working</button>'
@@ -156,7 +156,8 @@ class _WorkPage:
         name = escape(f"{matrix.symbol}, row {matrix.row_name(row)}, column {matrix.column_name(column)}")
         return (
             f'<td class="typed"><input data-cell="{self.numbers[id(step)]}:{i},{j}" data-name="{name}" '
-            f'aria-label="{name}" size="7" maxlength="60" autocomplete="off" autocapitalize="off" spellcheck="false"></td>'
+            f'aria-label="{name}" size="7" maxlength="60" autocomplete="off" autocapitalize="off" spellcheck="false">'
+            '<i class="mark" aria-hidden="true"></i></td>'
         )
 
     def shown(self, text: str) -> str:

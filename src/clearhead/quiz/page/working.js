@@ -5,10 +5,11 @@ const placeOf = (field) => field.dataset.cell.split(/[:,]/).map(Number);
 const fieldOf = new Map(fields.map((field) => [field.dataset.cell, field]));
 const resultText = document.getElementById("result"), studentField = document.getElementById("student");
 const STORE = `clearhead-quiz:${sheet.number}`;
-const MARKS_OF = { correct: "right", rounded: "right", carried: "right", truncated: "right", rounding: "right", plausible: "right", "from-right": "right", true: "unsure", open: "unsure", wrong: "wrong", unreadable: "wrong" };
+const MARKS_OF = { correct: "right", rounded: "right", carried: "right", truncated: "right", rounding: "right", plausible: "right", "from-right": "right", coarse: "unsure", true: "unsure", open: "unsure", wrong: "wrong", unreadable: "wrong" };
 const WORDS_OF = {
   correct: "right", rounded: "right", carried: "follows from the line above", truncated: "right, digits cut instead of rounded", rounding: "right except for the last digit",
   plausible: "possible with the rounding above", "from-right": "right", true: "the right number, but it does not follow from the line above",
+  coarse: "possible only if numbers that you did not type were kept to few digits: compare the last digits",
   open: "cannot be decided while lines above are empty", wrong: "does not follow from the lines above", unreadable: "not a number",
 };
 const withSign = (text) => (sheet.hasComma ? text.replace(/(\d)\.(\d)/g, "$1,$2") : text);
