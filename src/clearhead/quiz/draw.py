@@ -5,16 +5,17 @@ followed by another one; the number of the draw is part of the number of the she
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from clearhead.errors import ProblemError, QuizError
-from clearhead.quiz.blanks import choose_blanks, line_name
+from clearhead.quiz.blanks import choose_blanks
 from clearhead.quiz.chance import Chance
 from clearhead.quiz.instructions import write_instructions
 from clearhead.quiz.kinds import generator_of, kinds_with_generator
 from clearhead.quiz.main_rules import MAIN_RULES
 from clearhead.quiz.number import SheetNumber, parse_number
-from clearhead.quiz.request import QuizRequest, check_request
+from clearhead.quiz.request import MAX_VARIANT, QuizRequest, check_request
 from clearhead.quiz.sheet import QuizSheet, blank_cells, step_name
 from clearhead.quiz.tidy import untidy_reason
 from clearhead.quiz.told_apart import ToldApart, wrong_lines
@@ -24,7 +25,7 @@ from clearhead.worksheet.solver import solve
 from clearhead.worksheet.view import SheetView
 from clearhead.worksheet.worksheet import Worksheet
 
-MAX_DRAWS = 2_000
+MAX_DRAWS = 1_000
 _DECIMALS = {1: 2, 2: 3, 3: 2}
 _MIN_CELLS = 2  # that must show a wrong rule, unless it changes fewer: the marker names a rule from two cells
 
@@ -41,18 +42,35 @@ def draw_sheet(request: QuizRequest) -> QuizSheet:
 
 def draw_sheets(request: QuizRequest, count: int) -> list[QuizSheet]:
     """Draw `count` different sheets: the variants of the request from its own variant on."""
-    from dataclasses import replace
-
+    last = request.variant + count - 1
+    if count < 1 or last > MAX_VARIANT:
+        raise QuizError(
+            f"count = {count} is not possible. Give an integer from 1 to {MAX_VARIANT - request.variant + 1}; for more "
+            "sheets, use another seed.",
+            options=("count", "seed"),
+        )
     sheets: list[QuizSheet] = []
     contents: set[str] = set()
-    for variant in range(request.variant, request.variant + count):
-        for sheet in _sheets(replace(request, variant=variant)):
-            content = repr((sheet.problem, sheet.blanks))
-            if content not in contents:
-                contents.add(content)
-                sheets.append(sheet)
-                break
+    for variant in range(request.variant, last + 1):
+        try:
+            sheet = next(s for s in _sheets(replace(request, variant=variant)) if _content(s) not in contents)
+        except QuizError as wrong:
+            if not sheets:
+                raise
+            raise QuizError(
+                f"{count} different sheets of {request.kind}, difficulty {request.difficulty}, are not possible with "
+                f"these settings: there are too few small numbers for more than {len(sheets)}. Ask for fewer sheets, "
+                "or use another difficulty.",
+                options=("count", "difficulty"),
+            ) from wrong
+        contents.add(_content(sheet))
+        sheets.append(sheet)
     return sheets
+
+
+def _content(sheet: QuizSheet) -> str:
+    """Return what makes a sheet different from others: its numbers and its blanks, without the title."""
+    return repr(({key: value for key, value in sheet.problem.items() if key != "title"}, sheet.blanks))
 
 
 def sheet_of_number(number: str) -> QuizSheet:
@@ -80,9 +98,9 @@ def _sheets(request: QuizRequest) -> Iterator[QuizSheet]:
             continue
         yield sheet
     raise QuizError(
-        f"no (further) sheet of {request.kind}, difficulty {request.difficulty}, meets the conditions in {MAX_DRAWS:,} "
-        f"draws; the last one: {reason or 'not different from the others'}. Ask for fewer sheets, more decimals or "
-        "another seed."
+        f"no sheet of {request.kind}, difficulty {request.difficulty}, meets the conditions with these settings "
+        f"({MAX_DRAWS:,} draws; the last one: {reason}). Use more decimals, other blanks or another seed.",
+        options=("decimals", "blanks", "seed"),
     )
 
 
@@ -105,7 +123,9 @@ def _sheet(number: SheetNumber, *, is_strict: bool = False) -> QuizSheet:
         raise _UnusableDrawError(f"it does not tell apart: {', '.join(sorted(missing))}")
     if is_strict and not told_apart:
         raise _UnusableDrawError("it tells no wrong rule apart")
-    return QuizSheet(request, str(number), problem, key, blanks, write_instructions(request, key), told_apart)
+    asked = [step.record for step in view.steps if blank_cells(step)]
+    instructions = write_instructions(request, key, asked)
+    return QuizSheet(request, str(number), problem, key, blanks, instructions, told_apart)
 
 
 def _with_conventions(drawn: dict[str, Any], number: SheetNumber) -> dict[str, Any]:
@@ -115,7 +135,7 @@ def _with_conventions(drawn: dict[str, Any], number: SheetNumber) -> dict[str, A
         "decimals": _DECIMALS[request.difficulty] if request.decimals is None else request.decimals,
         "ties": "half-up",
     }
-    title = f"{request.kind.replace('-', ' ').capitalize()} · sheet {number}"
+    title = f"{request.kind.capitalize()} · sheet {number}"
     return {"kind": request.kind, "title": title, "layout": "rows", **drawn, "rounding": rounding}
 
 
@@ -144,6 +164,3 @@ def quiz_scheme(sheet: QuizSheet) -> dict[str, Any]:
     """Return a mark scheme, as `clearhead check --scheme` reads it: M1 A1 for every line with cells to fill in."""
     lines = {step_name(step): {"M": 1.0, "A": 1.0} for step in sheet.asked_steps}
     return {"problem": dict(sheet.problem), "lines": lines, "only_these": True}
-
-
-__all__ = ["draw_sheet", "draw_sheets", "line_name", "quiz_kinds", "quiz_scheme", "sheet_of_number"]

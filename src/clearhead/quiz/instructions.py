@@ -1,34 +1,36 @@
 """The sentences on a sheet: what is asked, how to round, and which √d and e to use."""
 
 import math
+from collections.abc import Sequence
 
 from clearhead.quiz.request import QuizRequest
+from clearhead.steps import Record
 from clearhead.worksheet.worksheet import Worksheet
 
 _ROOT_DECIMALS = 4
 
 
-def write_instructions(request: QuizRequest, sheet: Worksheet) -> tuple[str, ...]:
-    """Return the instructions of a sheet."""
+def write_instructions(request: QuizRequest, sheet: Worksheet, asked: Sequence[Record]) -> tuple[str, ...]:
+    """Return the instructions of a sheet with blanks in the lines `asked`."""
     decimals = sheet.rounding.shown_decimals
     many = f"{decimals} decimal{'s' * (decimals != 1)}"
-    asked = "Fill in the blank cells"
+    task = "Fill in the blank cells"
     if request.difficulty == 1:
-        asked += " of one step; use the other lines as they are printed"
+        task += " of one step; use the other lines as they are printed"
     elif request.blanks == "row":
-        asked += ": one row of every line"
+        task += ": one row of every line"
     elif request.blanks == "hard":
-        asked += "; use the other lines as they are printed"
+        task += "; use the other lines as they are printed"
     if sheet.rounding.lines == "rounded":
         rule = f"Round every line to {many} (half up) and continue with the rounded numbers."
     else:
         rule = f"Calculate with all the digits of your calculator and write every number to {many} (half up)."
-    return (f"{asked}.", rule, *_constants(sheet))
+    return (f"{task}.", rule, *_constants(asked))
 
 
-def _constants(sheet: Worksheet) -> list[str]:
-    """Return the roots and constants that the calculation needs."""
-    roots = {int(record.inputs["root_of"]) for record in sheet.trace if record.inputs.get("root_of") is not None}
+def _constants(asked: Sequence[Record]) -> list[str]:
+    """Return the roots and constants that the lines need."""
+    roots = {int(record.inputs["root_of"]) for record in asked if record.inputs.get("root_of") is not None}
     sentences = []
     for width in sorted(roots):
         root = math.sqrt(width)
@@ -36,7 +38,8 @@ def _constants(sheet: Worksheet) -> list[str]:
             sentences.append(f"√{width} = {int(root)}.")
         else:
             sentences.append(f"Use √{width} = {root:.{_ROOT_DECIMALS}f}, or more digits.")
-    has_e = any(record.step.name == "softmax" and record.inputs.get("base") is None for record in sheet.trace)
-    if has_e:
+    if any(record.step.name == "softmax" and record.inputs.get("base") is None for record in asked):
         sentences.append("Use e = 2.7183, or more digits.")
+    if any(record.step.name in ("position", "angle", "rotate") for record in asked):
+        sentences.append("Angles are in radians.")
     return sentences

@@ -49,7 +49,7 @@ class Numbers:
         return self.distinct(width) if width <= num_choices else [self.number() for _ in range(width)]
 
     def matrix(self, rows: int, columns: int) -> list[list[float]]:
-        """Draw a matrix whose rows differ, whose columns differ, that is not symmetric and has no row of zeros."""
+        """Draw a matrix whose rows differ, whose columns differ, without a row or column of zeros, not symmetric."""
         for _ in range(_MAX_TRIES):
             matrix = [[self.number() for _ in range(columns)] for _ in range(rows)]
             if _is_telling(matrix):
@@ -66,7 +66,7 @@ class Numbers:
 
 def _is_telling(matrix: list[list[float]]) -> bool:
     columns = [list(column) for column in zip(*matrix, strict=True)]
-    has_zero_row = any(not any(row) for row in matrix)
+    has_zeros = any(not any(line) for line in (*matrix, *columns))
     is_distinct = all(
         first != second
         for lines in (matrix, columns)
@@ -75,4 +75,4 @@ def _is_telling(matrix: list[list[float]]) -> bool:
         if len(lines) > 1
     )
     is_symmetric = len(matrix) > 1 and matrix == columns
-    return is_distinct and not has_zero_row and not is_symmetric
+    return is_distinct and not has_zeros and not is_symmetric

@@ -11,7 +11,7 @@ from clearhead.quiz.kinds.numbers import Data, Numbers
 def draw_softmax(chance: Chance, difficulty: int) -> Data:
     """Draw a problem of the kind softmax."""
     if difficulty == 1:
-        scores = Numbers(chance, 0, 3).distinct(3)
+        scores = Numbers(chance, 0, 5).distinct(3)
         return {"scores": scores, "scale": "none", "mask": "none", "normaliser": "softmax"}
     rows = 2 if difficulty == 2 else 3
     numbers = Numbers(chance, 1, 2 if difficulty == 2 else 3)
