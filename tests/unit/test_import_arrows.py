@@ -70,7 +70,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "serve": (
         {
             *("clearhead", "steps", "worksheet", "check", "text", "data", "model", "formats", "decoding", "evaluation"),
-            *("training", "explain", "experiments", "documents"),
+            *("training", "explain", "experiments", "documents", "quiz"),
         },
         {"fastapi", "starlette", "uvicorn", "prometheus_client", "lingua", "orjson", "pydantic", "markdown_it"},
     ),

@@ -131,8 +131,8 @@ def _states(report: Report) -> dict[str, LineState]:
 
 
 def _state(line: LineMark, is_strict: bool) -> LineState:
-    verdicts = {cell.verdict for cell in line.marked}
-    if line.is_missing:
+    verdicts = {cell.verdict for cell in line.marked} - {Verdict.PRINTED}
+    if line.is_missing or (line.marked and not verdicts):
         return LineState.ABSENT
     if line.is_misshapen or any(v.is_error or (is_strict and v in ROUNDING_FAULTS) for v in verdicts):
         return LineState.WRONG

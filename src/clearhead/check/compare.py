@@ -82,8 +82,28 @@ class _Judge:
         self.done.unknown.append(unknown)
         before = np.zeros(hat.shape, dtype=bool)
         for statement in own:
-            self._judge(index, statement, _References(as_written, hat), before)
+            if statement.line in self.sheet.printed:
+                self._take_printed(index, statement)
+            else:
+                self._judge(index, statement, _References(as_written, hat), before)
             before = before | statement.is_written
+
+    def _take_printed(self, index: int, statement: Statement) -> None:
+        """Take the numbers that a practice sheet prints: they are right, whatever the student wrote above them."""
+        done, cells, value = self.done, statement.is_written, self.done.graph.records[index].value
+        truth = np.where(fit(statement, value).half, value, statement.value)
+        judged = JudgedStatement(statement, _blank(cells), truth)
+        judged.set(cells, Verdict.PRINTED)
+        done.judged.append(judged)
+        for values, printed in ((done.x, statement.value), (done.hat, truth)):
+            values[index] = np.where(cells, printed, values[index])
+        for values, printed in ((done.right_x, statement.value), (done.right, truth)):
+            values[index] = np.where(cells, printed, values[index])
+        for masks in (done.bad, done.unknown):
+            mask = masks[index]
+            masks[index] = None if mask is None or not (mask & ~cells).any() else mask & ~cells
+        for images in (*done.images, done.gap_images):
+            images.forget(index)
 
     def _any_bad_above(self, index: int) -> bool:
         return any(self.done.bad[parent] is not None for parent in self.done.graph.parents[index])

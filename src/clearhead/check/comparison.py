@@ -28,6 +28,7 @@ class SheetInput:
     miscopied: frozenset[int] = frozenset()  # records with cells that the student did not use in later lines
     may_cut: bool = False  # whether images allow for numbers that were cut
     is_in_full: bool = False  # whether a program wrote it, which does not shorten √d, e or π
+    printed: frozenset[int] = frozenset()  # written lines that a practice sheet prints: they are right
     is_lenient: bool = True  # whether a number near the result of the right parents shows that they were miscopied
 
 

@@ -19,7 +19,7 @@ from clearhead.check.limits import (
 from clearhead.check.line_words import FINAL_WORDS, symbol_key, word_key
 from clearhead.check.marks import Scheme
 from clearhead.check.names import words_for
-from clearhead.check.numbered_sheet import scheme_of_sheet, with_printed_lines
+from clearhead.check.numbered_sheet import PRINTED, scheme_of_sheet, with_printed_lines
 from clearhead.check.placing import Placer
 from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
@@ -75,7 +75,10 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
         raise _nothing_marked(working, marked)
     with np.errstate(all="ignore"):
         report = ReportWriter(working, marked, scheme_of_sheet(scheme or Scheme(), working, marked.graph)).report()
-    return report if sheet is None else replace(report, sheet=sheet.number, quiz=sheet.quiz)
+    if sheet is None:
+        return report
+    notes = tuple(note for note in report.notes if note.place != PRINTED)
+    return replace(report, sheet=sheet.number, quiz=sheet.quiz, notes=notes)
 
 
 def _as_sentences(notes: Sequence[Note]) -> str:
@@ -209,6 +212,7 @@ def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) 
         placing.copies,
         _rounded_units(graph, working.rounded),
         frozenset(wrong_shape.node for wrong_shape in placing.misshapen),
+        printed=frozenset(number for number, line in enumerate(working.lines) if line.place == PRINTED),
     )
     return ComparedWorking(graph, placing, compare(sheet))
 

@@ -75,7 +75,11 @@ def line_marks(
     With `asks_all`, a row that was not written earns nothing; otherwise only written rows count.
     """
     scheme = ledger.scheme
-    grid = _merged_verdicts(writings)
+    merged = _merged_verdicts(writings)
+    num_asked = sum(any(verdict is not Verdict.PRINTED for verdict in row) for row in merged)
+    grid: Grid = [[None if verdict is Verdict.PRINTED else verdict for verdict in row] for row in merged]
+    if num_asked < len(grid) and not any(verdict for row in grid for verdict in row):
+        return LineMarks(0.0, worth.M, 0.0, worth.A, because="not written" if worth.M or worth.A else "")
     repeated = set() if scheme.charge_repeats else _repeated(ledger, writings)
     rows = [row for row in range(len(grid)) if any(grid[row])]
     verdicts = [verdict for row in grid for verdict in row if verdict is not None]
@@ -90,7 +94,7 @@ def line_marks(
         is_good = all(_earns(grid[i][j], scheme, no_follow) or (i, j) in repeated for i, j in cells)
         good += is_good
         num_followed += is_good and any(grid[i][j] is Verdict.CARRIED for i, j in cells)
-    count = len(grid) if asks_all else len(rows)
+    count = num_asked if asks_all else len(rows)
     accuracy = worth.A * good / count if count else 0.0
     if good == len(rows) < count:
         reasons.append(f"{good} of {count} rows {'was' if good == 1 else 'were'} written")

@@ -12,22 +12,29 @@ PRINTED = "printed on the sheet"  # the place of a line that the student did not
 
 
 def with_printed_lines(working: Working) -> Working:
-    """Add the lines that the sheet prints, because the student works from them, except those written in full."""
+    """Add the lines that the sheet prints, because the student works from them, and drop what only repeats them."""
     if working.sheet is None:
         return working
-    printed = [
-        replace(line, place=PRINTED)
-        for line in working.sheet.printed
-        if not any(_replaces(own, line) for own in working.lines)
-    ]
-    return replace(working, lines=(*printed, *working.lines))
+    printed = tuple(replace(line, place=PRINTED) for line in working.sheet.printed)
+    own = [_without_repeats(line, printed) for line in working.lines]
+    return replace(working, lines=(*printed, *(line for line in own if any(map(any, line.cells)))))
 
 
-def _replaces(own: WrittenLine, printed: WrittenLine) -> bool:
-    """Return whether a student wrote a printed line in full, with the printed numbers."""
-    is_same = symbol_key(own.name) == symbol_key(printed.name) and own.where in ("", printed.where)
-    shape = [len(row) for row in own.cells]
-    return is_same and shape == [len(row) for row in printed.cells] and all(cell for row in own.cells for cell in row)
+def _without_repeats(own: WrittenLine, printed: tuple[WrittenLine, ...]) -> WrittenLine:
+    """Return a line without the cells that have the printed number; another number there is a copying error."""
+    for line in printed:
+        is_same = symbol_key(own.name) == symbol_key(line.name) and own.where in ("", line.where)
+        if is_same and [len(row) for row in own.cells] == [len(row) for row in line.cells]:
+            cells = tuple(
+                tuple("" if text and _plain(text) == _plain(shown) else text for text, shown in zip(*rows, strict=True))
+                for rows in zip(own.cells, line.cells, strict=True)
+            )
+            return replace(own, cells=cells)
+    return own
+
+
+def _plain(text: str) -> str:
+    return text.strip().replace("−", "-")
 
 
 def scheme_of_sheet(scheme: Scheme, working: Working, graph: Graph) -> Scheme:

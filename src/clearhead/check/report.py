@@ -100,6 +100,11 @@ class LineMark:
         return bool(self.copy_of) and all(cell.verdict.is_accepted for cell in self.marked)
 
     @property
+    def is_printed(self) -> bool:
+        """Whether a practice sheet prints the line, so that nothing in it is the student's and it earns no marks."""
+        return bool(self.marked) and not self.marks.out_of and all(c.verdict is Verdict.PRINTED for c in self.marked)
+
+    @property
     def heading(self) -> str:
         """The name of the line in a sentence: `S (Self-attention)`."""
         return f"{self.symbol} ({self.section})" if self.section else self.symbol

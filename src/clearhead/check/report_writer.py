@@ -78,9 +78,8 @@ class ReportWriter:
             (group[0].statement.line, self._line(group, self._marks(ledger, group)), group) for group in self.groups
         ]
         for wrong_shape in self.placing.misshapen:
-            lines.append(
-                (wrong_shape.line, self._misshapen(wrong_shape.line, wrong_shape.node, wrong_shape.sentence), [])
-            )
+            line = self._misshapen(wrong_shape.line, wrong_shape.node, wrong_shape.sentence)
+            lines.append((wrong_shape.line, line, []))
         lines.sort(key=lambda entry: entry[0])
         for node, line in self._missing():
             lines.insert(self._place_in_sheet(node, [group for _, _, group in lines]), (-1, line, []))
@@ -188,8 +187,9 @@ class ReportWriter:
 
         An error there costs marks there. A wrong rule of a later step still shows that this line was right.
         """
-        below = self.comparison.written_below(node)
+        below, printed = self.comparison.written_below(node), self.comparison.sheet.printed
         judged = [entry for entry in self.comparison.judged if entry.statement.node in below and entry.copy is None]
+        judged = [entry for entry in judged if entry.statement.line not in printed]
         return bool(judged) and all(self._shows(entry, node) for entry in judged)
 
     def _shows(self, judged: JudgedStatement, node: int) -> bool:

@@ -24,6 +24,7 @@ class Verdict(StrEnum):
     UNSUPPORTED = "not enough working"
     UNREADABLE = "cannot read"
     UNCHECKED = "not checked"
+    PRINTED = "printed on the sheet"
 
     @property
     def in_words(self) -> str:
@@ -81,4 +82,5 @@ SYMBOLS = {
     Verdict.UNSUPPORTED: "…",
     Verdict.UNREADABLE: "?",
     Verdict.UNCHECKED: "·",
+    Verdict.PRINTED: "=",
 }

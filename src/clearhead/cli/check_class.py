@@ -31,6 +31,11 @@ class ClassOutputs:
         return self.to / f"{working.name}{SUFFIX_OF_FORMAT[self.form]}"
 
     @property
+    def has_pages(self) -> bool:
+        """Whether the pages of the class are written: only beside reports that are pages themselves."""
+        return self.form is ReportFormat.html
+
+    @property
     def tables(self) -> dict[str, Path]:
         """The files of the grades, by the name of their option."""
         return {name: path for name, path in (("csv", self.csv), ("xlsx", self.xlsx)) if path is not None}
@@ -69,7 +74,7 @@ def _check_outputs(outputs: ClassOutputs, inputs: "Sequence[Path]", workings: "S
     check_standard_output([*inputs, *workings])
     targets = [Output(path, name) for name, path in outputs.tables.items()]
     if outputs.to.is_dir():
-        pages = [outputs.to / _INDEX, outputs.to / _PROJECTED]
+        pages = [outputs.to / _INDEX, outputs.to / _PROJECTED] if outputs.has_pages else []
         targets += [Output(path, "reports") for path in [*map(outputs.report, workings), *pages]]
     check_outputs(targets, [*inputs, *workings])
 
@@ -90,6 +95,8 @@ def _written(num_reports: int, outputs: ClassOutputs) -> str:
         return no_report + (f" Wrote the grades to {grades}." if grades else "")
     reports = "1 report" if num_reports == 1 else f"{num_reports} reports"
     written = f"Wrote {reports} to {outputs.to}{os.sep}" + (f" and the grades to {grades}." if grades else ".")
+    if not outputs.has_pages:
+        return written
     return f"{written}\nFor the teacher: {outputs.to / _INDEX}. To project, without names: {outputs.to / _PROJECTED}."
 
 
@@ -160,7 +167,7 @@ def _deliver(marked: "ClassReport", outputs: ClassOutputs, folder: Path, besides
         write_file(outputs.csv, grades_csv(marked).encode())
     if outputs.xlsx is not None:
         write_file(outputs.xlsx, grades_xlsx(marked))
-    if results:
+    if results and outputs.has_pages:
         _write_pages(marked, outputs, folder, besides)
     return len(results)
 

@@ -1,5 +1,7 @@
 """Exercises over HTTP: /v1/exercises, /v1/solve and /v1/check, with the results of `clearhead solve` and `check`.
 
+The routes of practice sheets, in `quiz_api.py`, share the processes.
+
 Processes of their own compute them, with limits of time, memory and size, because the texts come from strangers.
 """
 
@@ -12,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clearhead.serve.api_documentation import BodyExample, documented
+from clearhead.serve.quiz_api import add_quiz_routes
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
 from clearhead.serve.worker_process import WorkerJob, WorkerLimits, WorkerPool
@@ -105,4 +108,5 @@ def make_router(server: Server, limits: WorkerLimits = EXERCISE_LIMITS) -> APIRo
         body = await read_request(request, CheckRequest, server.settings.limits.body_bytes)
         return json_bytes(await answer_by_worker(pool, request, {"call": "check", **body.model_dump()}))
 
+    add_quiz_routes(router, server, pool)
     return router

@@ -17,8 +17,10 @@ from clearhead.check.read.reading import read_workings
 from clearhead.check.render.html import to_html
 from clearhead.check.time_limit import TimeUpError, time_limit
 from clearhead.errors import ProblemError, did_you_mean
+from clearhead.quiz.lookup import sheet_lookup
 from clearhead.serve.api_errors import ApiError
 from clearhead.serve.exercise_kinds import exercise_data
+from clearhead.serve.quiz_worker import draw, mark_sheet, quiz_catalogue
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import gallery, parse_problem, read_data
 from clearhead.worksheet.rounding import with_changes
@@ -34,6 +36,7 @@ def make_handler(options: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], by
     """Return the function that answers requests; `seconds` is its time limit, `memory` the most bytes it may use."""
     _limit_memory(int(options["memory"]))
     calls = {"exercises": _exercises, "solve": _solve, "check": _check}
+    calls |= {"quiz_kinds": quiz_catalogue, "quiz": draw, "quiz_mark": mark_sheet}
     seconds = float(options["seconds"])
 
     def handle(request: Mapping[str, Any]) -> bytes:
@@ -91,7 +94,7 @@ def _check(request: Mapping[str, Any]) -> bytes:
     problem = None if request["problem"] is None else problem_data(request["problem"])
     content = _content(request)
     try:
-        workings = read_workings(content, f".{request['format']}", problem)
+        workings = read_workings(content, f".{request['format']}", problem, sheet_lookup())
     except ProblemError as wrong:
         is_subject_missing = str(wrong).startswith("contains ")
         raise wrong.located("working") if is_subject_missing else wrong from None

@@ -82,10 +82,10 @@ def slow_class(tmp_path, monkeypatch):
         (tmp_path / name).write_text(WORKING)
     load = classroom.load_workings
 
-    def slowly(path, problem):
+    def slowly(path, problem, *others, **options):
         if path.name == "b.yaml":
             work_for(5)
-        return load(path, problem)
+        return load(path, problem, *others, **options)
 
     monkeypatch.setattr(classroom, "load_workings", slowly)
     return tmp_path

@@ -25,6 +25,7 @@ _CLASSES: Mapping[Verdict, str] = {
     Verdict.TRUE: "loose",
     Verdict.UNREADABLE: "unread",
     Verdict.UNCHECKED: "unchecked",
+    Verdict.PRINTED: "empty",
 }  # all other verdicts are wrong
 _MAX_CELL = 24  # characters of a student's text in a cell; its details show the full text
 _NUM_HATCHES = 4  # in the stylesheet; more findings share them and are distinguished by numbers

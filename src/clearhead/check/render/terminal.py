@@ -30,6 +30,7 @@ STYLES: Mapping[Verdict, str] = {
     Verdict.INVARIANT: "bold red",
     Verdict.UNREADABLE: "magenta",
     Verdict.UNCHECKED: "dim",
+    Verdict.PRINTED: "dim",
 }
 _INDENT = "  "
 _LEAST_WIDTH = 4  # of a column: a digit, a space, a symbol, and the space between columns

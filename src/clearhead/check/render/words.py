@@ -31,6 +31,7 @@ MEANINGS: Mapping[Verdict, str] = {
     Verdict.INVARIANT: "breaks a property that every correct answer has",
     Verdict.UNREADABLE: "could not be read as a number",
     Verdict.UNCHECKED: "not checked, because what it depends on is unknown or could not be used; earns no marks",
+    Verdict.PRINTED: "a number of the practice sheet; earns no marks",
 }
 MARK_NAMES: Mapping[str, str] = {
     "M": "method mark: the right step with the right inputs",
@@ -318,7 +319,7 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
 
 def sections(report: Report) -> Iterator[tuple[str, list[int]]]:
     """Yield each heading with its lines (counted from 0)."""
-    shown = [index for index, line in enumerate(report.lines) if not line.is_good_copy]
+    shown = [index for index, line in enumerate(report.lines) if not line.is_good_copy and not line.is_printed]
     for heading, run in groupby(shown, key=lambda index: report.lines[index].section):
         yield heading, list(run)
 
