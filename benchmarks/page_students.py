@@ -17,7 +17,7 @@ from clearhead.worksheet.rounding import read_shown
 from student_image import image
 from student_problems import Exercise
 from student_rounding import Constants, Precision
-from students import MOVES, Deeds, Desk, Style, Written, random_style, work
+from students import MOVES, Deeds, Desk, MeaninglessError, Style, Written, random_style, work
 
 Texts = list[list[list[str]]]
 ROOT = Precision(2, None)
@@ -132,5 +132,3 @@ def slip(place: SheetAtDesk, style: Style, seed: int) -> tuple[Desk, Slip] | Non
     unit = float(line.units[cell])
     gap = max(low[cell] - line.values[cell], line.values[cell] - high[cell])
     return desk, Slip(index, cell, line.record.step.name, units, bool(gap > unit))
-
-

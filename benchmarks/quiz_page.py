@@ -29,7 +29,8 @@ CHROMIUM = "/usr/bin/chromium"
 BATCH = 100
 VERDICTS = """jobs => jobs.map(({sheet, texts}) => {
   const result = judge(sheet, texts);
-  return {first: result.firstWrong, verdicts: result.records.map(record => record.verdicts.map(row => row.map(cell => cell && cell.verdict)))};
+  const verdicts = result.records.map(record => record.verdicts.map(row => row.map(cell => cell && cell.verdict)));
+  return {first: result.firstWrong, verdicts};
 })"""
 FAILED = ("wrong", "unreadable")
 
@@ -80,7 +81,8 @@ def run_faultless(page: Any, num_cells: int) -> None:
                                   f"{job['texts'][index][i][j]!r} {verdict}", flush=True)  # fmt: skip
         if cells.total() >= num_cells:
             break
-    print("\nFaultless students\n| way of rounding | cells | failed | questioned: too few inner digits | undecided: lines above are empty |")
+    print("\nFaultless students (questioned: inner digits are too few; undecided: lines above are empty)")
+    print("| way of rounding | cells | failed | questioned | undecided |")
     print("|---|---:|---:|---:|---:|")
     for way, number in cells.items():
         failed = sum(verdicts[way][verdict] for verdict in FAILED)
@@ -108,7 +110,10 @@ def _lines(place: SheetAtDesk, desk: Desk) -> tuple[WrittenLine, ...]:
     """Return what the page saves: the printed cells and the typed ones."""
     lines = []
     for shown, line in zip(place.shown, desk.lines, strict=True):
-        rows = [[str(line.texts[i, j]) if text is None else text for j, text in enumerate(row)] for i, row in enumerate(shown)]
+        rows = [
+            [str(line.texts[i, j]) if text is None else text for j, text in enumerate(row)]
+            for i, row in enumerate(shown)
+        ]
         if any(text for row in rows for text in row):
             columns = list(zip(*rows, strict=True)) if place.data["isTurned"] else rows
             lines.append(WrittenLine(line.record.symbol, tuple(map(tuple, columns)), where=line.record.where))
@@ -164,8 +169,8 @@ def _row(name: str, row: Counter[str]) -> str:
 
     return (
         f"| {name} | {row['slips']} | {share('page', 'slips')} | {share('marker', 'slips')} | {row['outside']} "
-        f"| {share('outside page', 'outside')} | {share('outside questioned', 'outside')} | {share('outside marker', 'outside')} | {share('first', 'outside')} "
-        f"| {row['page only']} |"
+        f"| {share('outside page', 'outside')} | {share('outside questioned', 'outside')} "
+        f"| {share('outside marker', 'outside')} | {share('first', 'outside')} | {row['page only']} |"
     )
 
 

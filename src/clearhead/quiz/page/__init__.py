@@ -1,4 +1,4 @@
-"""A practice sheet as a page that can be worked in: cells to type in, a check of every line, hints, and a file to hand in."""
+"""A practice sheet as a page to work in: cells to type in, a check of every line, hints, and a file to hand in."""
 
 from clearhead.quiz.page.markup import to_page
 

@@ -19,6 +19,7 @@ from clearhead.worksheet.view import MAX_COLUMNS, MAX_ROWS, MatrixView, StepView
 DecimalSign = Literal["point", "comma"]
 PACKAGE = "clearhead.quiz.page"
 MARKING_SCRIPTS = ("numbers.js", "arithmetic.js", "steps.js", "judge.js")  # they do not touch the page
+_SHORTENED_STEPS = frozenset({"softmax", "divide", "activate", "normalise", "rms_normalise", "kernel", "cosine"})
 _KEYS = (
     "Arrow keys and Enter move between the cells. Your work is kept in this browser until you clear it; "
     "<b>Save working</b> writes the file to hand in."
@@ -72,9 +73,10 @@ class _WorkPage:
         """Yield the title, the number of the sheet, the instructions and the legend."""
         sheet = self.sheet
         yield f"<header><h1>{escape(sheet.title or sheet.worksheet.kind)}</h1>"
-        yield f'<p>Sheet <strong class="sheet-number">{escape(sheet.number)}</strong></p>'
+        if sheet.number not in sheet.title:
+            yield f'<p>Sheet <strong class="sheet-number">{escape(sheet.number)}</strong></p>'
         yield '<p><label class="student">Name <input id="student" autocomplete="name" maxlength="80"></label></p>'
-        yield f'<ul class="instructions">{"".join(f"<li>{self.shown(text)}</li>" for text in sheet.instructions)}</ul>'
+        yield f'<ul class="instructions">{"".join(f"<li>{self.shown(text)}</li>" for text in self.instructions())}</ul>'
         for warning in self.view.notes:
             yield f'<p class="warning"><strong>Note:</strong> {self.shown(warning)}</p>'
         used = {role_of(step.record) for step in self.view.steps}
@@ -85,6 +87,16 @@ class _WorkPage:
         yield '<p class="warning" id="no-storage" hidden><strong>Note:</strong> this browser does not keep your work. '
         yield "Save it before you close the page.</p>"
         yield '<noscript><p class="warning">This page needs JavaScript to check your work.</p></noscript></header>'
+
+    def instructions(self) -> Iterator[str]:
+        """Yield the instructions of the sheet, and the digits to keep in numbers that are not typed."""
+        yield from self.sheet.instructions
+        if any(step.step.name in _SHORTENED_STEPS for step in self.view.steps):
+            decimals = max(2, self.sheet.worksheet.rounding.shown_decimals)
+            yield (
+                f"Keep at least {decimals} decimals in numbers that you use and do not type "
+                "(exponentials, their sum, a root)."
+            )
 
     def controls(self) -> Iterator[str]:
         """Yield the bar with the result and the buttons."""

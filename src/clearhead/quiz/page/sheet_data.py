@@ -1,4 +1,4 @@
-"""What the script of a page needs to mark a working: the given numbers, every step with its inputs, and the printed cells.
+"""What the script of a page needs to mark a working: the given numbers, every step with its inputs, the printed cells.
 
 The results of the steps are not included: the script computes them from the given numbers.
 """
@@ -109,7 +109,8 @@ def check_step(record: Record, sources: Mapping[str, Source]) -> None:
             )
     if name == "activate" and record.inputs["function"] not in ACTIVATIONS:
         raise QuizError(
-            f"the activation '{record.inputs['function']}' cannot be marked in a page. Write this sheet in another form."
+            f"the activation '{record.inputs['function']}' cannot be marked in a page. "
+            "Write this sheet in another form."
         )
     if np.ndim(record.value) != 2:
         raise QuizError(f"the line {record.symbol} is not a matrix. Write this sheet in another form.")
@@ -153,9 +154,7 @@ def _shown_cells(step: StepView, *, is_turned: bool) -> list[list[str | None]]:
     """Return the printed digits with tokens as rows, None for the cells to fill in."""
     height, width = step.matrix.value.shape
     digits = step.matrix.digits
-    rows = [
-        [None if digits.is_hidden(i, j) else digits.text(i, j) for j in range(width)] for i in range(height)
-    ]
+    rows = [[None if digits.is_hidden(i, j) else digits.text(i, j) for j in range(width)] for i in range(height)]
     return [list(column) for column in zip(*rows, strict=True)] if is_turned else rows
 
 
@@ -169,7 +168,8 @@ class _Templates:
         self._homes = {id(record.value): index for index, record in enumerate(graph.records)}
         rounding = sheet.worksheet.rounding
         self._digits = {
-            id(matrix.value): Digits(np.asarray(matrix.value), rounding, is_given=True) for matrix in graph.givens.values()
+            id(matrix.value): Digits(np.asarray(matrix.value), rounding, is_given=True)
+            for matrix in graph.givens.values()
         }
         self._is_turned = graph.is_turned
 
@@ -198,4 +198,3 @@ class _Templates:
                     if expression is not None:
                         sums[f"{row},{column}"] = write(expression)
         return sums
-
