@@ -1,0 +1,34 @@
+"""A sheet as a LaTeX document that pdfLaTeX compiles."""
+
+from clearhead.quiz.forms import introduction, told_apart_sentence
+from clearhead.quiz.forms.decimals import with_decimal_sign
+from clearhead.quiz.sheet import QuizSheet
+from clearhead.worksheet.render.latex_text import escape
+
+_NUMBERED = (r"\bigskip", r"\clearheadsum", r"{\small", r"{\footnotesize")  # starts of lines with numbers in them
+
+
+def write(sheet: QuizSheet, is_key: bool, decimal: str) -> bytes:
+    """Return the sheet, or its key with the calculation of every cell."""
+    worked = sheet.worksheet.to_latex("products" if is_key else "matrices", () if is_key else sheet.blanks)
+    lines = worked.split("\n")
+    rounding = next(place for place, line in enumerate(lines) if escape(sheet.worksheet.rounding.describe()) in line)
+    head = [rf"{{\small Sheet: \texttt{{{escape(sheet.number)}}}{'' if is_key else _name_line()}\par}}"]
+    head += [rf"{{\small {escape(sentence)}\par}}" for sentence in introduction(sheet, is_key)]
+    lines[rounding : rounding + 1] = head
+    if not is_key:
+        end = next(place for place, line in enumerate(lines) if line == r"\par\endgroup")
+        lines[end:end] = ["", rf"\bigskip{{\footnotesize {escape(told_apart_sentence(sheet))}\par}}"]
+    return "\n".join(_with_decimal_sign(line, decimal) for line in lines).encode("utf-8")
+
+
+def _name_line() -> str:
+    return r"\hfill Name: \rule{60mm}{0.4pt}"
+
+
+def _with_decimal_sign(line: str, decimal: str) -> str:
+    """Change the numbers of a line; lengths such as 0.4pt keep their point."""
+    is_numbered = line.startswith(_NUMBERED) or r"\clearheadcorner &" in line
+    if decimal == "point" or not is_numbered or "Name:" in line:
+        return line
+    return with_decimal_sign(line, decimal, "{,}")
