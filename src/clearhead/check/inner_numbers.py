@@ -23,7 +23,7 @@ _LARGEST_POWER = 30.0  # nobody works with e^40: the largest score is subtracted
 _LEAST_TANH = 0.5  # below it, the difference of shortened exponentials has hardly a figure left
 _MAX_LOOPS = 60  # people for whom a step is calculated that cannot be calculated for all of them at once
 _BY_HABITS = frozenset({"divide", "exponentiate", "kernel", "cosine"})
-_BATCHED = frozenset(
+BATCHED = frozenset(
     {
         *("project", "score", "mix", "mask", "softmax", "activate", "add", "multiply", "mean", "scale", "rotate"),
         *("variance", "normalise", "rms_normalise", "split", "pick", "join", "append", "length", "copy", "choose"),
@@ -95,7 +95,7 @@ def work_plainly(step: str, inputs: Inputs, number: int) -> Array:
             return np.asarray(REFERENCE[step](**inputs))
         if step == "loss":
             return _loss(inputs)
-        if step in _BATCHED or (step == "transform" and np.ndim(inputs["w"]) == 2):
+        if step in BATCHED or (step == "transform" and np.ndim(inputs["w"]) == 2):
             return np.asarray(REFERENCE[step](**_spread(step, inputs, number)))
         results = np.stack([REFERENCE[step](**_of_person(inputs, person)) for person in range(_MAX_LOOPS)])
         return np.resize(results, (number, *results.shape[1:]))

@@ -11,6 +11,7 @@ from clearhead.quiz.sheet import QuizSheet
 
 _TRIES_PER_SHEET = 4  # variants that are looked at for each sheet that is wanted
 _LEAST_TRIES = 12
+_HOPELESS = 6  # variants of which none is fair: the other rules are tried
 
 
 def choose_course_sheets(
@@ -36,6 +37,8 @@ def choose_course_sheets(
             fair += [candidate] if candidate.is_fair else []
             if len(fair) == count:
                 return fair
+            if not fair and is_free and variant - request.variant + 1 >= _HOPELESS:
+                break
     raise QuizError(
         f"only {len(fair)} of the variants {request.variant} to {last - 1} of {request.kind}, difficulty "
         f"{request.difficulty}, can be marked with intervals of at most ±{MAX_UNITS:g} units of the last place, and "

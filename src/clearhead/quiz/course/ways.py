@@ -14,7 +14,7 @@ import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Graph, Plain, Source
 from clearhead.check.habits import kept
-from clearhead.check.inner_numbers import InnerNumbers, work
+from clearhead.check.inner_numbers import BATCHED, InnerNumbers, work, work_plainly
 from clearhead.quiz.course.rules import CONSTANT_DECIMALS, CourseRules
 from clearhead.quiz.sheet import QuizSheet
 from clearhead.worksheet.arrays import Array, Mask
@@ -85,8 +85,8 @@ class Students:
             return np.asarray(np.exp(np.asarray(inputs["scores"]) * np.log(self._euler(index))))
         if step in _INNER_STEPS:
             return _compact(work(step, inputs, self._inner(index)))
-        if not _has_students(inputs):
-            return np.asarray(REFERENCE[step](**inputs), dtype=np.float64)
+        if not _has_students(inputs) or step in BATCHED:
+            return np.asarray(work_plainly(step, inputs, self.number), dtype=np.float64)
         with np.errstate(all="ignore"):
             results = [REFERENCE[step](**_of_student(inputs, student)) for student in range(self.number)]
         return np.asarray(np.stack(results), dtype=np.float64)
