@@ -24,7 +24,7 @@ from clearhead.errors import ClearheadError, is_out_of_memory, printable
 from clearhead.files.standard_streams import discard_output, replace_closed_streams
 
 _GROUPS = {
-    "Exercises": ("solve", "check", "practise", "experiment"),
+    "Exercises": ("solve", "check", "quiz", "practise", "experiment"),
     "Translation and other tasks": ("translate", "serve", "models", "classify", "generate"),
     "Training and evaluation": ("train", "evaluate", "score", "plot", "film", "prune", "export", "import"),
     "Looking inside": ("explain", "heads", "what-if"),

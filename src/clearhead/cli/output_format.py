@@ -15,6 +15,9 @@ _FORMATS = {
     ".tex": "latex",
     ".json": "json",
     ".txt": "terminal",
+    ".ipynb": "notebook",
+    ".xml": "moodle",
+    ".zip": "qti",
 }
 
 

@@ -118,7 +118,7 @@ def _sheet(number: SheetNumber, *, is_strict: bool = False) -> QuizSheet:
         raise _UnusableDrawError(reason)
     blanks = choose_blanks(request, key, chance)
     view = SheetView(key, blanks)
-    told_apart, missing = _told_apart(problem, key, view)
+    told_apart, missing = told_apart_by(problem, key, view)
     if is_strict and missing:
         raise _UnusableDrawError(f"it does not tell apart: {', '.join(sorted(missing))}")
     if is_strict and not told_apart:
@@ -139,7 +139,7 @@ def _with_conventions(drawn: dict[str, Any], number: SheetNumber) -> dict[str, A
     return {"kind": request.kind, "title": title, "layout": "rows", **drawn, "rounding": rounding}
 
 
-def _told_apart(
+def told_apart_by(
     problem: dict[str, Any], key: Worksheet, view: SheetView
 ) -> tuple[tuple[ToldApart, ...], frozenset[str]]:
     """Return the wrong rules that the blanks tell apart, and the main rules that they do not."""

@@ -21,7 +21,9 @@ def write_instructions(request: QuizRequest, sheet: Worksheet, asked: Sequence[R
         task += ": one row of every line"
     elif request.blanks == "hard":
         task += "; use the other lines as they are printed"
-    if sheet.rounding.lines == "rounded":
+    if request.difficulty == 1:
+        rule = f"Round to {many} (half up)."
+    elif sheet.rounding.lines == "rounded":
         rule = f"Round every line to {many} (half up) and continue with the rounded numbers."
     else:
         rule = f"Calculate with all the digits of your calculator and write every number to {many} (half up)."

@@ -1,6 +1,6 @@
 """The number of a sheet: kind, difficulty, options, seed, variant, draw, version of the generator and a check letter.
 
-`self-attention-2-7-03-v1-K` is sheet 3 of seed 7 in difficulty 2; `2r3` would ask for one row to three decimals, and
+`self-attention-2-7-03-v1-U` is sheet 3 of seed 7 in difficulty 2; `2r3` would ask for one row to three decimals, and
 `03d4` is the fifth draw, because the first four did not meet the conditions of a sheet. The draw is part of the number,
 so that a later version finds the same problem even if it judges draws differently.
 """
@@ -23,7 +23,7 @@ _NUMBER = re.compile(
     r"(?P<kind>[a-z0-9-]*[a-z])-(?P<difficulty>\d)(?:(?P<blanks>[arh])(?P<decimals>\d)?)?-(?P<seed>\d{1,9})"
     r"-(?P<variant>\d{1,9})(?:d(?P<draw>\d{1,9}))?-v(?P<version>\d{1,9})-(?P<letter>[a-z])"
 )
-_EXAMPLE = "A number looks like self-attention-2-7-03-v1-K: kind, difficulty, seed, sheet, version and a letter."
+_EXAMPLE = "A number looks like self-attention-2-7-03-v1-U: kind, difficulty, seed, sheet, version and a letter."
 MAX_TYPED = 100  # characters
 
 

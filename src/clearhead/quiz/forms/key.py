@@ -7,6 +7,7 @@ from typing import Any
 
 from clearhead.errors import ClearheadError, QuizError
 from clearhead.files.bounded import UnreadableFileError, read_bounded
+from clearhead.quiz.number import tidy_number
 from clearhead.quiz.request import QuizRequest
 from clearhead.quiz.sheet import QuizSheet, blank_cells, step_name
 from clearhead.quiz.told_apart import ToldApart
@@ -62,6 +63,22 @@ def load_key(path: str | Path) -> QuizSheet:
         raise QuizError(f"{path} cannot be read: {reason}. Give a key file (NUMBER{KEY_SUFFIX}).") from None
     except (ClearheadError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise QuizError(f"{path} is not a key file. Draw the sheet again with its key.") from None
+
+
+def load_numbered_key(number: str, folder: Path) -> QuizSheet:
+    """Return the sheet with this number from a folder of key files; the number never becomes a path."""
+    wanted = f"{tidy_number(number)}{KEY_SUFFIX}"
+    try:
+        paths = [path for path in sorted(folder.iterdir()) if path.name.lower() == wanted]
+    except OSError as wrong:
+        raise QuizError(
+            f"{folder} cannot be read: {wrong.strerror}. Give a folder of key files.", options=("keys",)
+        ) from None
+    if not paths:
+        raise QuizError(
+            f"{folder} has no key file of sheet {number} (NUMBER{KEY_SUFFIX}). Give its folder.", options=("keys",)
+        )
+    return load_key(paths[0])
 
 
 def sheet_from_data(data: Mapping[str, Any]) -> QuizSheet:

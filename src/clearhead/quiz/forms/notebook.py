@@ -37,7 +37,8 @@ def _check(sheet: QuizSheet) -> str:
     """Return the code that marks the answers; quotes keep the last 0 of 0.50."""
     if is_trace_number(sheet.number):
         return (
-            f"{_KEY_NOTE}from clearhead.quiz.answers import mark_answers\nfrom clearhead.quiz.forms.key import load_key\n\n"
+            f"{_KEY_NOTE}from clearhead.quiz.answers import mark_answers\n"
+            "from clearhead.quiz.forms.key import load_key\n\n"
             f"mark_answers(load_key({sheet.number + '.key.json'!r}), answers)"
         )
     return (

@@ -46,3 +46,102 @@ def kinds_with_generator() -> tuple[str, ...]:
     from clearhead.worksheet.kinds import KINDS
 
     return tuple(kind for kind in KINDS if kind in _GENERATORS)
+
+
+_DESCRIPTIONS: dict[str, tuple[str, str, str]] = {
+    "seq2seq-attention": (
+        "dot products of integers, one step",
+        "scaled or multiplicative scores and the new state",
+        "additive scores, the new state and an output layer",
+    ),
+    "self-attention": (
+        "two or three tokens with integers, one step",
+        "three tokens with one-decimal numbers, the whole layer",
+        "two heads, a padding mask and the output projection",
+    ),
+    "masked-self-attention": (
+        "two or three tokens with integers, one step",
+        "three tokens with one-decimal numbers, the whole layer",
+        "two heads, a causal mask and the output projection",
+    ),
+    "cross-attention": (
+        "two queries, three keys, integers, one step",
+        "inputs of different widths, the whole layer",
+        "two heads, a padding mask and the output projection",
+    ),
+    "multi-head-attention": (
+        "two heads with integers, one step",
+        "two heads and the output projection, the whole layer",
+        "the same with a causal mask, every line rounded",
+    ),
+    "positions": (
+        "a table of sines and cosines",
+        "the table and its sum with word vectors",
+        "rotary positions",
+    ),
+    "context": (
+        "dot products of integers, one step",
+        "scaled dot products of one-decimal vectors",
+        "positions, scaled dot products and a causal mask",
+    ),
+    "add-and-norm": (
+        "residual and layer norm of integers, one step",
+        "residual and layer norm of one-decimal numbers",
+        "layer or batch norm with gain and shift, every line rounded",
+    ),
+    "dense-layer": (
+        "integers and ReLU, one step",
+        "one-decimal numbers with tanh or sigmoid",
+        "three classes and a softmax, every line rounded",
+    ),
+    "feed-forward": (
+        "integers and ReLU, one step",
+        "one-decimal numbers and ReLU, both layers",
+        "tanh or sigmoid and a softmax, every line rounded",
+    ),
+    "encoder-block": (
+        "attention and residual with integers, one step",
+        "attention, residual and layer norm",
+        "two heads, layer norm and feed-forward, every line rounded",
+    ),
+    "decoder-block": (
+        "two attentions and residuals with integers, one step",
+        "two attentions, residuals and layer norms",
+        "two heads, layer norms and feed-forward, every line rounded",
+    ),
+    "transformer": (
+        "one encoder and one decoder layer with integers, one step",
+        "one encoder and one decoder layer and the loss of a word",
+        "two heads, layer norms, feed-forward and the loss, every line rounded",
+    ),
+    "word-vectors": (
+        "dot products, lengths and cosines of integer vectors, one step",
+        "TF-IDF of three documents",
+        "similarities of four words, or TF-IDF with the smooth formula",
+    ),
+    "recurrent": (
+        "a plain cell with integers, one step",
+        "a plain cell with one-decimal numbers and an output layer",
+        "an LSTM or a GRU, every line rounded",
+    ),
+    "convolution": (
+        "one filter over two neighbours, integers",
+        "two filters over three neighbours and ReLU",
+        "two filters, padding and tanh, every line rounded",
+    ),
+    "softmax": (
+        "three integer scores",
+        "two rows of one-decimal scores and a temperature",
+        "a causal mask and a temperature, in base e or 2",
+    ),
+    "parts": (
+        "a softmax and a dense layer, one step",
+        "positions, then self-attention over their sum",
+        "self-attention with two heads, then residual and norm",
+    ),
+}
+
+
+def describe_kind(kind: str) -> tuple[str, str, str]:
+    """Return what the three difficulties of a kind ask for."""
+    return _DESCRIPTIONS[kind]
