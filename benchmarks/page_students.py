@@ -26,8 +26,7 @@ SHORT = Constants(euler=2.72, pi=3.14)
 
 def ten_ways(decimals: int, seed: int) -> Mapping[str, Style]:
     """Return ten ways of rounding on a sheet that asks for a number of decimals."""
-    asked = Precision(decimals, None)
-    plain = Style(asked, asked)
+    plain = Style(Precision(decimals, None), Precision(decimals, None))
     more, figures = Precision(decimals + 1, None), Precision(None, decimals + 2)
     cut = Precision(decimals, None, "cut")
     even = Precision(decimals, None, "half-even")
@@ -86,7 +85,15 @@ def fill_in(place: SheetAtDesk, style: Style, seed: int, deeds: Deeds | None = N
     return work(exercise, style, seed, replace(deeds, spoilt=everywhere))
 
 
-def typed(desk: Desk) -> Texts:
+def faultless_at(place: SheetAtDesk, style: Style, seed: int) -> Desk | None:
+    """Return the work of a student without a fault; None if rounding changes more than digits on this sheet."""
+    try:
+        return fill_in(place, style, seed)
+    except MeaninglessError:
+        return None
+
+
+def typed_texts(desk: Desk) -> Texts:
     """Return what a student typed, as the script takes it."""
     return [[[str(text) for text in row] for row in line.texts] for line in desk.lines]
 

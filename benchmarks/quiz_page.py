@@ -22,7 +22,7 @@ from clearhead.check.working import Working, WrittenLine
 from clearhead.errors import ClearheadError
 from clearhead.quiz import QuizRequest, draw_sheet, quiz_kinds
 from clearhead.quiz.page.markup import marking_script
-from page_students import SheetAtDesk, Slip, at_desk, fill_in, slip, ten_ways, typed
+from page_students import SheetAtDesk, Slip, at_desk, faultless_at, slip, ten_ways, typed_texts
 from students import Desk, MeaninglessError
 
 CHROMIUM = "/usr/bin/chromium"
@@ -61,11 +61,10 @@ def run_faultless(page: Any, num_cells: int) -> None:
     for seed, place in sheets(("all", "row", "hard"), (1, 2, 3)):
         jobs, names = [], []
         for way, style in ten_ways(place.data["decimals"], seed).items():
-            try:
-                desk = fill_in(place, style, seed)
-            except MeaninglessError:
+            desk = faultless_at(place, style, seed)
+            if desk is None:
                 continue
-            jobs.append({"sheet": place.data, "texts": typed(desk)})
+            jobs.append({"sheet": place.data, "texts": typed_texts(desk)})
             names.append(way)
         for way, job, result in zip(names, jobs, verdicts_of(page, jobs), strict=True):
             for index, rows in enumerate(result["verdicts"]):
@@ -135,7 +134,7 @@ def run_slips(page: Any, num_slips: int) -> None:
             if outcome is None:
                 continue
             desk, fault = outcome
-            result = next(verdicts_of(page, [{"sheet": place.data, "texts": typed(desk)}]))
+            result = next(verdicts_of(page, [{"sheet": place.data, "texts": typed_texts(desk)}]))
             verdict = result["verdicts"][fault.index][fault.place[0]][fault.place[1]]
             by_page, by_marker = verdict in FAILED, marker_fails(place, desk, fault)
             is_questioned = verdict in ("coarse", "open", "true")

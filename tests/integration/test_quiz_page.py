@@ -57,7 +57,7 @@ def script(browser: Any) -> Iterator[Any]:
     page.close()
 
 
-def drawn(kind: str = "self-attention", difficulty: int = 2, seed: int = 7, blanks: str = "all") -> QuizSheet:
+def practice_sheet(kind: str = "self-attention", difficulty: int = 2, seed: int = 7, blanks: str = "all") -> QuizSheet:
     return draw_sheet(QuizRequest(kind, difficulty, seed, blanks=blanks))
 
 
@@ -129,14 +129,12 @@ def test_a_faultless_working_is_never_failed_however_it_is_rounded(script: Any, 
     jobs, labels = [], []
     for number, kind in enumerate(quiz_kinds()):
         blanks = ("all", "row", "hard")[number % 3]
-        place = students.at_desk(drawn(kind, 2 + number % 2, seed=number, blanks=blanks))
+        place = students.at_desk(practice_sheet(kind, 2 + number % 2, seed=number, blanks=blanks))
         for way, style in students.ten_ways(place.data["decimals"], number).items():
-            try:
-                desk = students.fill_in(place, style, number)
-            except students.MeaninglessError:
-                continue
-            jobs.append({"sheet": place.data, "texts": students.typed(desk)})
-            labels.append((place.sheet.number, way))
+            desk = students.faultless_at(place, style, number)
+            if desk is not None:
+                jobs.append({"sheet": place.data, "texts": students.typed_texts(desk)})
+                labels.append((place.sheet.number, way))
     verdicts = script.evaluate(VERDICTS, jobs)
     failed = [
         (*label, index, job["texts"][index][i][j])
@@ -156,32 +154,32 @@ def test_a_slip_is_failed_or_questioned_and_nothing_is_failed_that_the_marker_ac
     jobs, faults = [], []
     for number, kind in enumerate(("self-attention", "masked-self-attention", "add-and-norm", "recurrent", "context")):
         for difficulty in (2, 3):
-            place = students.at_desk(drawn(kind, difficulty, seed=number))
+            place = students.at_desk(practice_sheet(kind, difficulty, seed=number))
             for turn, (way, style) in enumerate(students.ten_ways(place.data["decimals"], number).items()):
                 if way in ("lines and rows left out", "any habit"):
                     continue
                 outcome = students.slip(place, style, 100 * number + 10 * difficulty + turn)
                 if outcome is not None:
-                    jobs.append({"sheet": place.data, "texts": students.typed(outcome[0])})
+                    jobs.append({"sheet": place.data, "texts": students.typed_texts(outcome[0])})
                     faults.append((place, *outcome))
     verdicts = script.evaluate(VERDICTS, jobs)
     assert len(faults) > 70
-    caught = questioned = outside = 0
+    num_caught = num_questioned = num_outside = 0
     for (place, desk, fault), lines in zip(faults, verdicts, strict=True):
         verdict = lines[fault.index][fault.place[0]][fault.place[1]]
-        outside += fault.is_outside
-        caught += fault.is_outside and verdict in FAILED
-        questioned += fault.is_outside and verdict in ("coarse", "open")
+        num_outside += fault.is_outside
+        num_caught += fault.is_outside and verdict in FAILED
+        num_questioned += fault.is_outside and verdict in ("coarse", "open")
         wrong = {
             (index, i, j)
             for index, rows in enumerate(lines)
             for i, row in enumerate(rows)
-            for j, each in enumerate(row)
-            if each in FAILED
+            for j, mark_of_cell in enumerate(row)
+            if mark_of_cell in FAILED
         }
         assert wrong <= marker_errors(place.sheet, desk), (place.sheet.number, fault)
-    assert caught >= 0.85 * outside
-    assert caught + questioned >= 0.93 * outside
+    assert num_caught >= 0.85 * num_outside
+    assert num_caught + num_questioned >= 0.93 * num_outside
 
 
 def marker_errors(sheet: QuizSheet, desk: Any) -> set[tuple[int, int, int]]:
@@ -224,7 +222,7 @@ def press_button(page: Any, name: str) -> None:
 def test_a_sheet_is_worked_by_keyboard_alone_on_a_phone_in_the_dark_and_its_file_is_marked(
     desk: Desk, tmp_path: Path
 ) -> None:
-    sheet = drawn()
+    sheet = practice_sheet()
     page = desk.show(to_page(sheet), viewport={"width": 360, "height": 740}, color_scheme="dark")
     while page.evaluate("document.activeElement.id") != "student":
         page.keyboard.press("Tab")
@@ -262,7 +260,7 @@ def test_a_sheet_is_worked_by_keyboard_alone_on_a_phone_in_the_dark_and_its_file
 
 
 def test_the_saved_file_of_a_slip_is_marked_with_the_error_carried_forward(desk: Desk, tmp_path: Path) -> None:
-    sheet = drawn()
+    sheet = practice_sheet()
     page = desk.show(to_page(sheet))
     answers = key_texts(sheet)
     page.locator("input[data-cell]").first.focus()
@@ -277,7 +275,7 @@ def test_the_saved_file_of_a_slip_is_marked_with_the_error_carried_forward(desk:
 
 
 def test_arrow_keys_move_between_cells_and_within_the_text(desk: Desk) -> None:
-    page = desk.show(to_page(drawn()))
+    page = desk.show(to_page(practice_sheet()))
     current = "document.activeElement.dataset.cell"
     page.locator("input[data-cell='0:0,0']").focus()
     for key, cell in [
@@ -298,7 +296,7 @@ def test_arrow_keys_move_between_cells_and_within_the_text(desk: Desk) -> None:
 
 
 def test_work_is_kept_in_the_browser_and_clear_asks_first(desk: Desk) -> None:
-    page = desk.show(to_page(drawn()))
+    page = desk.show(to_page(practice_sheet()))
     questions: list[str] = []
     answers = iter([False, True])
 
@@ -326,16 +324,16 @@ def test_work_is_kept_in_the_browser_and_clear_asks_first(desk: Desk) -> None:
 
 
 def test_two_sheets_do_not_share_their_work(desk: Desk) -> None:
-    page = desk.show(to_page(drawn()))
+    page = desk.show(to_page(practice_sheet()))
     page.locator("input[data-cell]").first.fill("0.75")
     other = desk.folder / "other.html"
-    other.write_text(to_page(drawn(seed=8)), encoding="utf-8")
+    other.write_text(to_page(practice_sheet(seed=8)), encoding="utf-8")
     page.goto(other.as_uri())
     assert page.locator("input[data-cell]").first.input_value() == ""
 
 
 def test_a_browser_that_keeps_nothing_is_said_and_the_page_works(desk: Desk) -> None:
-    page = desk.show(to_page(drawn()))
+    page = desk.show(to_page(practice_sheet()))
     page.add_init_script(
         "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('denied', 'SecurityError'); }})"
     )
@@ -347,7 +345,7 @@ def test_a_browser_that_keeps_nothing_is_said_and_the_page_works(desk: Desk) -> 
 
 
 def test_a_saved_working_is_loaded_again_and_other_files_are_refused(desk: Desk, tmp_path: Path) -> None:
-    sheet = drawn(blanks="row")
+    sheet = practice_sheet(blanks="row")
     page = desk.show(to_page(sheet))
     answers = key_texts(sheet)
     page.locator("input[data-cell]").first.focus()
@@ -377,7 +375,7 @@ def test_a_saved_working_is_loaded_again_and_other_files_are_refused(desk: Desk,
 
 
 def test_a_hint_is_the_rule_then_the_students_own_sum_then_the_answer(desk: Desk) -> None:
-    sheet = drawn()
+    sheet = practice_sheet()
     page = desk.show(to_page(sheet))
     for cell, text in (("0:0,0", "2.5"), ("0:0,1", "-4"), ("1:1,0", "0.5")):
         page.locator(f"input[data-cell='{cell}']").fill(text)
@@ -393,7 +391,7 @@ def test_a_hint_is_the_rule_then_the_students_own_sum_then_the_answer(desk: Desk
 
 
 def test_a_decimal_comma_is_read_where_the_sheet_has_it_and_explained_where_not(desk: Desk) -> None:
-    sheet = drawn()
+    sheet = practice_sheet()
     for decimal, expected in (("comma", "Everything typed so far follows"), ("point", "it has a comma")):
         page = desk.show(to_page(sheet, decimal=decimal))
         page.locator("input[data-cell]").first.fill(key_texts(sheet)[0].replace(".", ","))
@@ -402,7 +400,7 @@ def test_a_decimal_comma_is_read_where_the_sheet_has_it_and_explained_where_not(
 
 
 def test_cells_below_empty_lines_are_not_called_wrong_and_an_empty_page_says_so(desk: Desk) -> None:
-    sheet = drawn()
+    sheet = practice_sheet()
     page = desk.show(to_page(sheet))
     page.locator("#check").click()
     assert page.locator("#result").inner_text() == "Nothing is typed yet."
@@ -415,7 +413,7 @@ def test_cells_below_empty_lines_are_not_called_wrong_and_an_empty_page_says_so(
 
 @pytest.mark.parametrize(("width", "scheme"), SCREENS)
 def test_axe_finds_no_serious_fault_before_and_after_a_check(desk: Desk, width: int, scheme: str) -> None:
-    sheet = drawn()
+    sheet = practice_sheet()
     page = desk.show(to_page(sheet), viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert serious_faults(page) == []
     answers = key_texts(sheet)
@@ -430,7 +428,7 @@ def test_axe_finds_no_serious_fault_before_and_after_a_check(desk: Desk, width: 
 
 
 def test_on_paper_the_sheet_has_boxes_and_no_buttons(desk: Desk) -> None:
-    page = desk.show(to_page(drawn()))
+    page = desk.show(to_page(practice_sheet()))
     page.emulate_media(media="print")
     assert page.locator("#check").is_hidden()
     assert page.locator("button.hint").first.is_hidden()

@@ -161,6 +161,7 @@ function softmaxRange(row, base, unit, logs) {
   const top = Math.max(...exponents.map((a) => a[1]));
   if (top === -Infinity) return row.map(() => [0, 0]);
   if (!Number.isFinite(top)) return row.map((a) => [0, a[1] === -Infinity ? 0 : 1]);
+  if (row.every((a) => a[0] === a[1])) return softmaxHabits(row.map((a) => a[0]), base, unit, logs);
   const distance = (end, log) => (end === -Infinity ? -Infinity : base === undefined ? (end - top) * log : end - top);
   const low = exponents.map((a) => Math.exp(distance(a[0], logs[1]))), high = exponents.map((a) => Math.exp(distance(a[1], logs[0])));
   const ranges = row.map((_, place) => [shareOf(low, high, place, 0), shareOf(high, low, place, 0)]);
@@ -185,8 +186,64 @@ function shareOf(own, others, place, unit) {
   return own[place] === 0 ? 0 : own[place] / total;
 }
 
+/* Numbers as people keep them: in full, or to `decimals` and at least `figures` significant figures, rounded or cut. */
+function keptTo(number, decimals, figures, isCut) {
+  if (!(number > 0) || !Number.isFinite(number)) return number;
+  const places = figures ? Math.max(decimals, figures - 1 - Math.floor(Math.log10(number))) : decimals;
+  const scale = 10 ** places;
+  return Math.floor(number * scale * (1 + 1e-12) + (isCut ? 1e-7 : 0.5)) / scale;
+}
+function* waysOfKeeping(unit) { // for exponentials: small ones may have the decimals of the others, if they are rounded
+  for (let decimals = Math.round(-Math.log10(unit)); decimals < 6; decimals += 1) {
+    for (const isCut of [false, true]) yield (number, figures = 2) => keptTo(number, decimals, figures, isCut);
+    yield (number, figures = 0) => keptTo(number, decimals, figures, false);
+  }
+}
+const eulersOf = (logs) => [1, ...logs, ...(logs === SHORT_LOGS ? [Math.log(2.718), Math.log(2.719), ...STATED_LOGS] : [])];
+
+/* The weights of exactly known scores, from exponentials and sums in every way of keeping them. */
+function softmaxHabits(row, base, unit, logs) {
+  const ranges = row.map(() => [Infinity, -Infinity]);
+  const add = (weights) => weights.forEach((weight, place) => {
+    ranges[place] = [Math.min(ranges[place][0], weight), Math.max(ranges[place][1], weight)];
+  });
+  const sumOf = (powers) => powers.reduce((a, b) => a + b, 0);
+  const share = (powers, total) => (total > 0 ? add(powers.map((power) => power / total)) : undefined);
+  for (const log of base === undefined ? eulersOf(logs) : [Math.log(base)]) {
+    const exponents = row.map((score) => (score === -Infinity ? score : score * log)), top = Math.max(...exponents);
+    share(exponents.map((exponent) => Math.exp(exponent - top)), sumOf(exponents.map((exponent) => Math.exp(exponent - top))));
+    for (const shift of Math.abs(top) > 30 ? [top] : [top, 0]) {
+      const powers = exponents.map((exponent) => Math.exp(exponent - shift)), total = sumOf(powers);
+      for (const keep of waysOfKeeping(unit)) {
+        const short = powers.map((power) => keep(power));
+        if (sumOf(short) >= 5 * unit) {
+          share(short, sumOf(short));
+          share(short, keep(sumOf(short), 2));
+        }
+        share(powers, keep(total, 3));
+      }
+    }
+  }
+  return ranges;
+}
+
+/* tanh and sigmoid of an exactly known number, from exponentials in every way of keeping them. */
+function activateHabits(x, name, unit, logs) {
+  const values = [ACTIVATIONS[name](x)];
+  for (const log of eulersOf(logs)) {
+    const exponent = x * log;
+    values.push(name === "tanh" ? Math.tanh(exponent) : sigmoid(exponent));
+    for (const keep of waysOfKeeping(unit)) {
+      const up = keep(Math.exp(exponent)), down = keep(Math.exp(-exponent)), square = keep(Math.exp(2 * exponent));
+      values.push(...(name === "tanh" ? [(up - down) / (up + down), (square - 1) / (square + 1)] : [1 / (1 + down), up / (1 + up)]));
+    }
+  }
+  return hull(...values.filter(Number.isFinite));
+}
+
 function activateRange(a, name, unit, logs) {
   const bend = ACTIVATIONS[name];
+  if (a[0] === a[1] && (name === "tanh" || name === "sigmoid") && Math.abs(a[0]) < 30) return activateHabits(a[0], name, unit, logs);
   if (name === "relu") return [bend(a[0]), bend(a[1])];
   let range = hull(bend(a[0]), bend(a[1]));
   if (DIPS[name] && a[0] <= DIPS[name][0] && a[1] >= DIPS[name][0]) range[0] = Math.min(range[0], DIPS[name][1]);

@@ -1,7 +1,7 @@
 /* Mark a working: every typed cell against what the lines above it give, from their digits as typed and from what those
    digits stand for. Nothing here touches the page, so that tests can call `judge` with workings of their own. */
 const SLACK = 1e-9, NOISE = 1e-12, EXACT = 1e-9, INNER_UNIT = 0.01, STATED_DECIMALS = 4, SURE = 3, FAINT = -1000;
-const WRONG = new Set(["wrong", "unreadable"]);
+const WRONG = new Set(["wrong", "unreadable"]), PROVED = new Set(["correct", "rounded", "carried"]);
 const PLAIN_STEPS = stepsOf(PLAIN_NUMBERS), MARK_STEPS = stepsOf(MARKS);
 const NO_WORKING = 4; // an image wider than this, in units, below empty lines decides nothing
 
@@ -86,7 +86,10 @@ function judgeLines(sheet, lines, truths, mayCut) {
     const images = imagesOf(sheet, record, { state, line, verdicts, references });
     verdicts.forEach((row, i) => row.forEach((judged, j) => {
       const cell = line.cells[i][j];
-      if (judged && judged.verdict === null) lastRules(judged, cell, at(references, i, j), { wide: images.wide[i][j], strict: images.strict[i][j] }, mayCut);
+      if (judged && judged.verdict === null) {
+        const image = { wide: images.wide[i][j], strict: images.strict[i][j] };
+        lastRules(judged, cell, at(references, i, j), image, mayCut);
+      }
       if (!judged || cell.isShown) return;
       result.numTyped += 1;
       result.numWrong += WRONG.has(judged.verdict) ? 1 : 0;
@@ -108,7 +111,8 @@ function firstRules(cell, reference) {
   if (cell.isShown) return { verdict: "shown", expected: cell.value };
   if (cell.problem) return { verdict: "unreadable", problem: cell.problem };
   const fromHat = fit(cell, reference.hat), fromX = fit(cell, reference.x);
-  const isUp = fromHat.half && fromX.half && Math.abs(cell.value) > Math.max(Math.abs(reference.hat), Math.abs(reference.x)) + 0.01 * cell.unit;
+  const largest = Math.max(Math.abs(reference.hat), Math.abs(reference.x));
+  const isUp = fromHat.half && fromX.half && Math.abs(cell.value) > largest + 0.01 * cell.unit;
   const accepted = fromHat.half || !fromX.half ? reference.hat : reference.x;
   const judged = { verdict: null, accepted, isUp };
   if (fromHat.half) judged.verdict = reference.bad ? "carried" : "correct";
@@ -125,7 +129,10 @@ function lastRules(judged, cell, reference, { wide, strict }, mayCut) {
   const own = standsFor(cell.value, unit, mayCut);
   const slack = SLACK * unit + NOISE * Math.max(Math.abs(cell.value), 1e-3) + (unit === 0 ? EXACT : 0);
   const meets = (image) => Number.isFinite(cell.value) && own[1] >= image[0] - slack && own[0] <= image[1] + slack;
-  const fits = (value) => ((each) => each.half || each.cut)(fit(cell, value));
+  const fits = (value) => {
+    const comparison = fit(cell, value);
+    return comparison.half || comparison.cut;
+  };
   if (meets(wide)) {
     const decidesNothing = reference.open && !(wide[1] - wide[0] <= NO_WORKING * cell.unit);
     judged.verdict = decidesNothing ? "open" : meets(strict) ? "plausible" : "coarse";
@@ -137,16 +144,22 @@ function lastRules(judged, cell, reference, { wide, strict }, mayCut) {
 /* The possible values of every cell of a record, given what is typed above it: with the digits that the sheet asks for in
    numbers that are not typed (`strict`), and with those that people keep at least (`wide`). */
 function imagesOf(sheet, record, { state, line, verdicts, references }) {
-  const judged = verdicts.flatMap((row, i) => row.map((each, j) => ({ each, cell: line.cells[i][j] }))).filter(({ each, cell }) => each && !cell.isShown);
-  const proved = judged.filter(({ each, cell }) => ["correct", "rounded", "carried"].includes(each.verdict) && !cell.isWhole && cell.unit > 0);
-  const remaining = judged.filter(({ each }) => each.verdict === null).length;
+  const pairs = verdicts.flatMap((row, i) => row.map((judged, j) => ({ judged, cell: line.cells[i][j] })));
+  const typed = pairs.filter(({ judged, cell }) => judged && !cell.isShown);
+  const proved = typed.filter(({ judged, cell }) => PROVED.has(judged.verdict) && !cell.isWhole && cell.unit > 0);
+  const remaining = typed.filter(({ judged }) => judged.verdict === null).length;
   const largest = Math.max(0, ...references.x.flat().map(Math.abs).filter(Number.isFinite));
   const ownUnit = line.cells.flat().some(Boolean) ? unitOf(line.style, largest) : 0;
   let innerUnit = Math.min(INNER_UNIT, 100 * ownUnit || INNER_UNIT);
-  if (proved.length >= Math.max(SURE, 3 * remaining)) innerUnit = Math.min(innerUnit, 10 * Math.max(...proved.map(({ cell }) => cell.unit)));
+  if (proved.length >= Math.max(SURE, 3 * remaining)) {
+    innerUnit = Math.min(innerUnit, 10 * Math.max(...proved.map(({ cell }) => cell.unit)));
+  }
   const wide = { innerUnit, rootDecimals: ownUnit > 0.01 ? 1 : 2, logs: SHORT_LOGS };
   const strict = { innerUnit: Math.min(INNER_UNIT, 10 ** -sheet.decimals), rootDecimals: STATED_DECIMALS, logs: STATED_LOGS };
-  return { wide: imageWith(sheet, record, state, rangeNumbers(wide)), strict: remaining ? imageWith(sheet, record, state, rangeNumbers(strict)) : null };
+  return {
+    wide: imageWith(sheet, record, state, rangeNumbers(wide)),
+    strict: remaining ? imageWith(sheet, record, state, rangeNumbers(strict)) : null,
+  };
 }
 function imageWith(sheet, record, state, numbers) {
   const image = compute(sheet, record, state.ranges, numbers, stepsOf(numbers));
@@ -156,25 +169,29 @@ function imageWith(sheet, record, state, numbers) {
 /* Keep what later records use: the digits, what they stand for, the right numbers, and the ranges. */
 function store(state, record, index, { line, verdicts, references, image, styles, sheet, mayCut }) {
   const inputsAreExact = Object.values(record.inputs).flatMap(parentsOf).every((parent) => isExactRange(state.ranges[parent]));
-  const kept = { x: [], hat: [], right: [], rightX: [], bad: [], open: [], ranges: [] };
+  const lineState = { x: [], hat: [], right: [], rightX: [], bad: [], open: [], ranges: [] };
   line.cells.forEach((row, i) => {
-    for (const name of Object.keys(kept)) kept[name].push([]);
+    for (const name of Object.keys(lineState)) lineState[name].push([]);
     row.forEach((cell, j) => {
-      const put = (values) => Object.entries(values).forEach(([name, value]) => kept[name][i].push(value));
+      const put = (values) => Object.entries(values).forEach(([name, value]) => lineState[name][i].push(value));
       const reference = at(references, i, j), judged = verdicts[i][j], range = image[i][j];
       if (!judged || cell.problem) {
         const size = Math.max(...range.map(Math.abs));
         const unit = MOVES.has(record.step) ? 0 : skippedUnit(record, styles, size, sheet, range);
         const wide = [range[0] === -Infinity ? range[0] : range[0] - unit, range[1] === Infinity ? range[1] : range[1] + unit];
-        put({ x: reference.x, hat: reference.hat, right: reference.right, rightX: reference.rightX, bad: reference.bad, open: !MOVES.has(record.step) || reference.open, ranges: wide });
+        const { x, hat, right, rightX, bad } = reference;
+        put({ x, hat, right, rightX, bad, open: !MOVES.has(record.step) || reference.open, ranges: wide });
         return;
       }
       const isWrong = judged.verdict === "wrong", y = cell.value;
-      const isExact = (inputsAreExact || cell.isShown) && Math.abs(y - (cell.isShown ? reference.truth : reference.x)) <= EXACT;
+      const exactValue = cell.isShown ? reference.truth : reference.x;
+      const isExact = (inputsAreExact || cell.isShown) && Math.abs(y - exactValue) <= EXACT;
       const wasCut = mayCut || judged.verdict === "truncated" || judged.verdict === "rounding";
       let stands = standsFor(y, isExact ? 0 : cell.unit, wasCut);
       if (judged.verdict === "rounding") stands = [y - cell.unit, y + cell.unit];
-      if (MOVES.has(record.step) && range[0] <= y && y <= range[1]) stands = [Math.min(stands[0], range[0]), Math.max(stands[1], range[1])];
+      if (MOVES.has(record.step) && range[0] <= y && y <= range[1]) {
+        stands = [Math.min(stands[0], range[0]), Math.max(stands[1], range[1])];
+      }
       const truth = Math.abs(reference.truth - y) <= cell.unit ? reference.truth : y;
       const accepted = cell.isShown ? truth : judged.accepted;
       put({
@@ -183,7 +200,7 @@ function store(state, record, index, { line, verdicts, references, image, styles
       });
     });
   });
-  for (const name of Object.keys(kept)) state[name].push(kept[name]);
+  for (const name of Object.keys(lineState)) state[name].push(lineState[name]);
 }
 
 /* How coarsely a number that is not typed may have been kept: like the typed ones, some also to two decimals. */

@@ -5,10 +5,14 @@ const placeOf = (field) => field.dataset.cell.split(/[:,]/).map(Number);
 const fieldOf = new Map(fields.map((field) => [field.dataset.cell, field]));
 const resultText = document.getElementById("result"), studentField = document.getElementById("student");
 const STORE = `clearhead-quiz:${sheet.number}`;
-const MARKS_OF = { correct: "right", rounded: "right", carried: "right", truncated: "right", rounding: "right", plausible: "right", "from-right": "right", coarse: "unsure", true: "unsure", open: "unsure", wrong: "wrong", unreadable: "wrong" };
+const MARKS_OF = {
+  correct: "right", rounded: "right", carried: "right", truncated: "right", rounding: "right", plausible: "right", "from-right": "right",
+  coarse: "unsure", true: "unsure", open: "unsure", wrong: "wrong", unreadable: "wrong",
+};
 const WORDS_OF = {
-  correct: "right", rounded: "right", carried: "follows from the line above", truncated: "right, digits cut instead of rounded", rounding: "right except for the last digit",
-  plausible: "possible with the rounding above", "from-right": "right", true: "the right number, but it does not follow from the line above",
+  correct: "right", rounded: "right", carried: "follows from the line above", truncated: "right, digits cut instead of rounded",
+  rounding: "right except for the last digit", plausible: "possible with the rounding above", "from-right": "right",
+  true: "the right number, but it does not follow from the line above",
   coarse: "possible only if numbers that you did not type were kept to few digits: compare the last digits",
   open: "cannot be decided while lines above are empty", wrong: "does not follow from the lines above", unreadable: "not a number",
 };
@@ -31,8 +35,8 @@ function neighbour(field, key) {
   for (let row = cell.parentElement.rowIndex + down; ; row += down) {
     const next = cell.closest("table").rows[row];
     if (!next) break;
-    const found = next.cells[column] && next.cells[column].querySelector("input");
-    if (found) return found;
+    const input = next.cells[column] && next.cells[column].querySelector("input");
+    if (input) return input;
   }
   const others = fields.filter((other) => other.closest("table") !== cell.closest("table"));
   const here = others.filter((other) => (fields.indexOf(other) - order) * down > 0);
@@ -43,8 +47,8 @@ function onKey(event) {
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.isComposing) return;
   const isWhole = field.selectionStart === 0 && field.selectionEnd === field.value.length;
   const atStart = isWhole || field.selectionEnd === 0, atEnd = isWhole || field.selectionStart === field.value.length;
-  const moves = key === "Enter" || key === "ArrowUp" || key === "ArrowDown" || (key === "ArrowLeft" && atStart) || (key === "ArrowRight" && atEnd);
-  if (!moves) return;
+  const isAtEdge = (key === "ArrowLeft" && atStart) || (key === "ArrowRight" && atEnd);
+  if (!isAtEdge && !["Enter", "ArrowUp", "ArrowDown"].includes(key)) return;
   event.preventDefault();
   const next = neighbour(field, key);
   if (next) {
@@ -112,7 +116,8 @@ function sentenceOf(result) {
   const empty = numEmpty ? ` ${numEmpty} of ${fields.length} cells ${numEmpty === 1 ? "is" : "are"} empty.` : "";
   if (!result.numTyped) return "Nothing is typed yet.";
   if (result.firstWrong < 0) {
-    const unsure = result.records.flatMap((each) => each.verdicts.flat()).filter((each) => each && MARKS_OF[each.verdict] === "unsure").length;
+    const verdicts = result.records.flatMap((record) => record.verdicts.flat());
+    const unsure = verdicts.filter((judged) => judged && MARKS_OF[judged.verdict] === "unsure").length;
     const open = unsure ? ` ${unsure} marked "?": point at or select the cell to read why.` : "";
     return numEmpty || unsure ? `Everything typed so far follows from the lines above.${open}${empty}` : "All cells are right.";
   }
@@ -122,10 +127,12 @@ function sentenceOf(result) {
     return index === result.firstWrong && judged && WRONG.has(judged.verdict);
   });
   const judgedFirst = names[0] && result.records[result.firstWrong].verdicts[placeOf(names[0])[1]][placeOf(names[0])[2]];
-  const why = judgedFirst && judgedFirst.problem ? `cannot be read (${judgedFirst.problem})` : "does not follow from the lines above it";
   const more = names.length > 1 ? ` and ${names.length - 1} more cell${names.length > 2 ? "s" : ""} of this line` : "";
-  const later = result.numWrong > names.length ? ` ${result.numWrong - names.length} wrong in later lines.` : "";
-  return `First line that goes wrong: ${names[0].dataset.name}${more} ${more ? why.replace("does", "do").replace("it", "them") : why}.${later}${empty}`;
+  const follows = more ? "do not follow from the lines above it" : "does not follow from the lines above it";
+  const why = judgedFirst && judgedFirst.problem ? `cannot be read: ${judgedFirst.problem}` : follows;
+  const numLater = result.numWrong - names.length;
+  const later = numLater > 0 ? ` ${numLater} wrong in later lines.` : "";
+  return `First line that goes wrong: ${names[0].dataset.name}${more} ${why}.${later}${empty}`;
 }
 
 /* Hints for one cell: the rule in words, then the sum with the student's own numbers, then the answer. */

@@ -15,13 +15,13 @@ from clearhead.worksheet.solver import solve
 NUMBERS = range(1, 14)
 
 
-def drawn(kind: str = "self-attention", difficulty: int = 2, blanks: str = "all") -> QuizSheet:
+def practice_sheet(kind: str = "self-attention", difficulty: int = 2, blanks: str = "all") -> QuizSheet:
     return draw_sheet(QuizRequest(kind, difficulty, 7, blanks=blanks))
 
 
 @pytest.mark.parametrize("blanks", ["all", "row", "hard"])
 def test_every_blank_cell_is_a_field_with_a_name_and_no_other_cell_is(blanks: str) -> None:
-    sheet = drawn("multi-head-attention", 3, blanks)
+    sheet = practice_sheet("multi-head-attention", 3, blanks)
     page = to_page(sheet)
     fields = re.findall(r'<input data-cell="(\d+):(\d+),(\d+)" data-name="([^"]+)" aria-label="([^"]+)"', page)
     expected = [(n, i, j) for n, step in enumerate(sheet.view.steps) for i, j in blank_cells(step)]
@@ -33,19 +33,19 @@ def test_with_tokens_as_columns_a_field_knows_its_cell_with_tokens_as_rows() -> 
     weights = {name: [[1, 2], [3, 5]] for name in ("W_Q", "W_K", "W_V")}
     turned = solve({"kind": "self-attention", "layout": "columns", "X": [[1, 0, 2], [0, 1, 1]], **weights})
     first = turned.trace[0].symbol
-    page = to_page(replace(drawn(), worksheet=turned, blanks=(f"{first}[1, 2]",)))
+    page = to_page(replace(practice_sheet(), worksheet=turned, blanks=(f"{first}[1, 2]",)))
     assert re.findall(r'data-cell="([^"]+)" data-name="([^"]+)"', page)[0][0] == "0:1,0"
 
 
 def test_a_page_says_how_to_round_and_how_many_inner_digits_to_keep() -> None:
-    page = to_page(drawn())
+    page = to_page(practice_sheet())
     assert "write every number to 3 decimals (half up)" in page
     assert "Keep at least 3 decimals in numbers that you use and do not type" in page
-    assert "Keep at least" not in to_page(drawn("convolution", 1)), "it has no exponentials and no roots"
+    assert "Keep at least" not in to_page(practice_sheet("convolution", 1)), "it has no exponentials and no roots"
 
 
 def test_a_page_is_self_contained_and_its_policy_allows_its_own_script_only() -> None:
-    page = to_page(drawn())
+    page = to_page(practice_sheet())
     assert "default-src 'none'" in page
     assert not re.findall(r'(?:src|href)="[^#"]', page)
     assert len(re.findall("^<script>", page, re.MULTILINE)) == 1
@@ -53,7 +53,7 @@ def test_a_page_is_self_contained_and_its_policy_allows_its_own_script_only() ->
 
 
 def test_numbers_have_the_decimal_sign_that_was_chosen() -> None:
-    sheet = drawn()
+    sheet = practice_sheet()
     point, comma = to_page(sheet), to_page(sheet, decimal="comma")
     assert '"hasComma":false' in point
     assert '"hasComma":true' in comma
@@ -73,20 +73,20 @@ def test_only_points_between_digits_become_commas(text: str, with_comma: str) ->
 
 
 def test_a_sheet_without_blank_cells_is_refused() -> None:
-    sheet = drawn()
+    sheet = practice_sheet()
     with pytest.raises(QuizError, match=f"sheet {sheet.number} has no blank cell to type in."):
         to_page(replace(sheet, blanks=()))
 
 
 def test_a_matrix_that_is_too_large_to_type_in_is_refused() -> None:
     wide = {"kind": "softmax", "scores": [list(NUMBERS)]}
-    sheet = drawn()
+    sheet = practice_sheet()
     with pytest.raises(QuizError, match=r"is 1 × 13; a page to work in shows at most 24 × 12 cells"):
         to_page(replace(sheet, worksheet=solve(wide), blanks=("A",)))
 
 
 def test_a_hostile_title_stays_text() -> None:
-    sheet = drawn()
+    sheet = practice_sheet()
     hostile = replace(sheet, worksheet=replace(sheet.worksheet, title="</script><script>alert(7)</script>"))
     page = to_page(hostile)
     assert "alert(7)" in page
