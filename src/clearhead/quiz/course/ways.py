@@ -24,6 +24,20 @@ NUM_STUDENTS = 2_000
 _NUM_PURE = 48  # students with one habit throughout: 3 × 2 × 8 combinations
 _DIGITS, _FULL, _GUARD = range(3)
 _INNER_STEPS = frozenset({"softmax", "normalise", "rms_normalise", "activate"})
+
+
+def _kernel(inputs: Mapping[str, Any], euler: Array) -> tuple[Array, Array]:
+    gaps = np.asarray(inputs["key_times"])[None, :] - np.asarray(inputs["query_times"])[:, None]
+    powers = np.exp(-(gaps**2) / (2.0 * inputs["variance"]) * np.log(euler))
+    return powers, np.full((1, 1, 1), math.sqrt(2.0 * math.pi * inputs["variance"]))
+
+
+def _cosine(inputs: Mapping[str, Any], euler: Array) -> tuple[Array, Array]:
+    lengths = np.asarray(inputs["lengths"])
+    return np.asarray(inputs["dots"]), np.asarray(lengths * np.swapaxes(lengths, -1, -2))
+
+
+_QUOTIENTS = {"kernel": _kernel, "cosine": _cosine}  # a number above a line, and one below it that is not written
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -85,6 +99,9 @@ class Students:
             return np.asarray(np.exp(np.asarray(inputs["scores"]) * np.log(self._euler(index))))
         if step in _INNER_STEPS:
             return _compact(work(step, inputs, self._inner(index)))
+        if step in _QUOTIENTS:
+            above, below = _QUOTIENTS[step](inputs, self._euler(index))
+            return _compact(np.asarray(above / self._inner(index).keep(below)))
         if not _has_students(inputs) or step in BATCHED:
             return np.asarray(work_plainly(step, inputs, self.number), dtype=np.float64)
         with np.errstate(all="ignore"):
