@@ -37,7 +37,7 @@ class LineTally:
 
 @dataclass(frozen=True)
 class SlipTally:
-    """An error with the students who made it, and the words in which one of them was told about it."""
+    """An error with the students who made it, and the finding of one of them as an example."""
 
     what: str
     students: tuple[str, ...]
@@ -143,14 +143,14 @@ def _state(line: LineMark, is_strict: bool) -> LineState:
 
 def _slips(entries: Sequence[tuple[str, Report]]) -> tuple[SlipTally, ...]:
     """Return the errors, the commonest first; each counts once for a student."""
-    found: dict[str, list[tuple[int, str, Finding]]] = {}
+    findings: dict[str, list[tuple[int, str, Finding]]] = {}
     for place, (student, report) in enumerate(entries):  # two students can have the same name
         for finding in report.findings:
-            tally = found.setdefault(kind_of_slip(report, finding), [])
+            tally = findings.setdefault(kind_of_slip(report, finding), [])
             if not any(other == place for other, _, _ in tally):
                 tally.append((place, student, finding))
     tallies = [
         SlipTally(what, tuple(student for _, student, _ in tally), tally[0][2], tally[0][1])
-        for what, tally in found.items()
+        for what, tally in findings.items()
     ]
     return tuple(sorted(tallies, key=lambda tally: -len(tally.students)))

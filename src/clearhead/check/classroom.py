@@ -219,7 +219,7 @@ def _mark_file(path: Path, scheme: Scheme, sources: ProblemSources, max_seconds:
         if not path.resolve().is_relative_to(path.parent.resolve()):
             raise ProblemError("is a link to a file outside the folder. Copy the file into the folder.")
         with time_limit(max_seconds):
-            workings = load_workings(path, sources.given, sources.sheets, is_default=sources.is_default)
+            workings = load_workings(path, sources.problem, sources.sheets, is_default=sources.is_default)
             is_inferred = any(isinstance(working, Working) and working.is_inferred for working in workings)
             return StudentResult(path, tuple(mark_all(workings, scheme)), is_inferred=is_inferred)
     except TimeUpError:

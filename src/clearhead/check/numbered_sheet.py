@@ -43,17 +43,17 @@ def scheme_of_sheet(scheme: Scheme, working: Working, graph: Graph) -> Scheme:
     Variants can ask for different lines. A line that the teacher's scheme does not name has the default marks, except
     if the scheme names other lines of this sheet and says that only these count.
     """
-    if working.sheet is None or not working.sheet.asked:
+    if working.sheet is None or not working.sheet.blank_lines:
         return scheme
-    asked = {_node(graph, name): name for name in working.sheet.asked}
+    blank_lines = {_node(graph, name): name for name in working.sheet.blank_lines}
     lines: dict[str, LineScheme] = {}
     for name, worth in scheme.lines.items():
         node = _node(graph, name)
-        if node is None or node in asked:  # an unknown name is reported by the scheme itself
+        if node is None or node in blank_lines:  # an unknown name is reported by the scheme itself
             lines[name] = worth
-            asked.pop(node, None)
+            blank_lines.pop(node, None)
     if not (scheme.only_these and lines):
-        lines |= dict.fromkeys(asked.values(), scheme.default)
+        lines |= dict.fromkeys(blank_lines.values(), scheme.default)
     return scheme.model_copy(update={"lines": lines, "only_these": True})
 
 

@@ -53,17 +53,17 @@ def line_note(kind: NoteKind, sentence: str, line: int) -> Note:
 
 @dataclass(frozen=True)
 class NumberedSheet:
-    """What the number of a practice sheet stands for.
+    """The practice sheet that belongs to a number.
 
     `quiz` is the name that all its variants share. `printed` are the lines that are on the sheet, with empty cells
-    where something is asked; `asked` are the names of the lines to fill in, as a mark scheme has them.
+    where something is asked; `blank_lines` are the names of the lines to fill in, as a mark scheme has them.
     """
 
     number: str
     problem: Mapping[str, Any]
     quiz: str
     printed: tuple[WrittenLine, ...] = ()
-    asked: tuple[str, ...] = ()
+    blank_lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

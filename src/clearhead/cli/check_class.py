@@ -94,10 +94,10 @@ def _written(num_reports: int, outputs: ClassOutputs) -> str:
         no_report = "No report was written, because no file could be used."
         return no_report + (f" Wrote the grades to {grades}." if grades else "")
     reports = "1 report" if num_reports == 1 else f"{num_reports} reports"
-    written = f"Wrote {reports} to {outputs.to}{os.sep}" + (f" and the grades to {grades}." if grades else ".")
+    sentence = f"Wrote {reports} to {outputs.to}{os.sep}" + (f" and the grades to {grades}." if grades else ".")
     if not outputs.has_pages:
-        return written
-    return f"{written}\nFor the teacher: {outputs.to / _INDEX}. To project, without names: {outputs.to / _PROJECTED}."
+        return sentence
+    return f"{sentence}\nFor the teacher: {outputs.to / _INDEX}. To project, without names: {outputs.to / _PROJECTED}."
 
 
 def _check_targets(folder: Path, outputs: ClassOutputs) -> None:

@@ -16,7 +16,13 @@ from clearhead.explain.page.page import SCRIPTS
 from clearhead.worksheet.render.page import escape, package_file
 
 LANGUAGES = {"en": "English", "es": "Español", "hi": "हिन्दी"}  # of the pages' texts, each by its own name
-PAGES = {"/": "translate", "/why": "why", "/exercises": "exercises", "/models": "models"}
+PAGES = {
+    "/": "translate",
+    "/why": "why",
+    "/exercises": "exercises",
+    "/practice": "practice",
+    "/models": "models",
+}
 PACKAGE = "clearhead.serve.pages"
 _PLACEHOLDER = re.compile(r"\{\{([\w.]+)\}\}")
 _MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

@@ -49,7 +49,7 @@ class QuizMarkRequest(Settings):
     """The body of /v1/quiz/mark."""
 
     number: _Name = Field(description="the number of the sheet")
-    written: Annotated[dict[_Name, _Line], Field(max_length=_MAX_LINES)] = Field(
+    lines: Annotated[dict[_Name, _Line], Field(max_length=_MAX_LINES)] = Field(
         description="the cells of every line as text, row by row; an empty text where nothing was written"
     )
     strict_rounding: bool = Field(False, description="count truncated and badly rounded numbers as errors")
@@ -78,7 +78,7 @@ def add_quiz_routes(router: APIRouter, server: Server, pool: WorkerPool) -> None
         ),
     )
     async def draw(request: Request) -> Response:
-        """Draw a practice sheet, or the sheet of a number; without its solution, unless that is asked for."""
+        """Draw a practice sheet, or the sheet of a number; without its solution, unless that is requested."""
         admit(server, request)
         body = await read_request(request, QuizDrawRequest, server.settings.limits.body_bytes)
         return json_bytes(await answer_by_worker(pool, request, {"call": "quiz", **body.model_dump()}))
@@ -87,13 +87,13 @@ def add_quiz_routes(router: APIRouter, server: Server, pool: WorkerPool) -> None
         "/v1/quiz/mark",
         **documented(
             "Mark a practice sheet",
-            body=BodyExample.of(QuizMarkRequest, {"number": _NUMBER, "written": {"softmax:A": [["0.27", "0.73"]]}}),
+            body=BodyExample.of(QuizMarkRequest, {"number": _NUMBER, "lines": {"A": [["0.27", "0.73"]]}}),
             answer={"number": _NUMBER, "marks": {"earned": 2.0, "out_of": 2.0}, "is_right": True, "errors": []},
             errors=_ERRORS,
         ),
     )
     async def mark(request: Request) -> Response:
-        """Mark what is written on a sheet, with errors carried forward; without the right numbers, unless asked for."""
+        """Mark what is written on a sheet, with errors carried forward; without the right numbers, unless requested."""
         admit(server, request)
         body = await read_request(request, QuizMarkRequest, server.settings.limits.body_bytes)
         return json_bytes(await answer_by_worker(pool, request, {"call": "quiz_mark", **body.model_dump()}))

@@ -1,6 +1,6 @@
 """Draw practice sheets and mark what is written on them, in the process of the exercises.
 
-An answer has only what was asked for: a sheet comes without its solution, and marks come without the right numbers. A
+An answer has only what was requested: a sheet comes without its solution, and marks come without the right numbers. A
 sheet is drawn again from its number for every request, so nothing about a student is kept.
 """
 
@@ -46,7 +46,7 @@ def draw(request: Mapping[str, Any]) -> bytes:
 def mark_sheet(request: Mapping[str, Any]) -> bytes:
     """Mark what is written on a sheet, with errors carried forward."""
     sheet = sheet_of_number(request["number"])
-    report = mark(_working(sheet, request["written"]), Scheme(strict_rounding=request["strict_rounding"]))
+    report = mark(_working(sheet, request["lines"]), Scheme(strict_rounding=request["strict_rounding"]))
     answer = _marks_data(sheet, report)
     if request["with_solution"]:
         answer |= {"solution": _cells_by_line(sheet), "report": to_html([report])}
@@ -116,19 +116,21 @@ def _matrix_data(
 
 def _cells_by_line(sheet: QuizSheet) -> dict[str, list[list[str]]]:
     """Return the solution: the digits of every line that has cells to fill in."""
-    asked = {step_name(step) for step in sheet.asked_steps}
+    blank_names = {step_name(step) for step in sheet.asked_steps}
     return {
-        step_name(step): _matrix_data(step.matrix)["cells"] for step in sheet.key_view.steps if step_name(step) in asked
+        step_name(step): _matrix_data(step.matrix)["cells"]
+        for step in sheet.key_view.steps
+        if step_name(step) in blank_names
     }
 
 
-def _working(sheet: QuizSheet, written: Mapping[str, Sequence[Sequence[str]]]) -> Working:
+def _working(sheet: QuizSheet, cells_by_name: Mapping[str, Sequence[Sequence[str]]]) -> Working:
     steps = {step_name(step): step for step in sheet.asked_steps}
     lines = []
-    for name, cells in written.items():
+    for name, cells in cells_by_name.items():
         if name not in steps:
             raise ProblemError(
-                f"written: {shorten(name)} is not a line to fill in on this sheet.{did_you_mean(name, steps)} Lines: "
+                f"lines: {shorten(name)} is not a line to fill in on this sheet.{did_you_mean(name, steps)} Lines: "
                 f"{', '.join(steps)}."
             )
         if any(cell.strip() for row in cells for cell in row):
@@ -136,9 +138,8 @@ def _working(sheet: QuizSheet, written: Mapping[str, Sequence[Sequence[str]]]) -
             rows = tuple(tuple(cell.strip() for cell in row) for row in cells)
             lines.append(WrittenLine(matrix.symbol, rows, steps[name].record.where, name))
     if not lines:
-        raise ProblemError("written contains no number, so there is nothing to mark. Fill in a cell.")
-    found = numbered_sheet(sheet)
-    return Working(sheet.problem, tuple(lines), title=sheet.title, sheet=found)
+        raise ProblemError("lines contains no number, so there is nothing to mark. Fill in a cell.")
+    return Working(sheet.problem, tuple(lines), title=sheet.title, sheet=numbered_sheet(sheet))
 
 
 def _marks_data(sheet: QuizSheet, report: Report) -> dict[str, Any]:
@@ -155,7 +156,7 @@ def _marks_data(sheet: QuizSheet, report: Report) -> dict[str, Any]:
         }
         for finding in report.findings
     ]
-    asked = {step_name(step) for step in sheet.asked_steps}
+    blank_names = {step_name(step) for step in sheet.asked_steps}
     lines = [
         {
             "name": name,
@@ -165,7 +166,7 @@ def _marks_data(sheet: QuizSheet, report: Report) -> dict[str, Any]:
             "note": line.note,
         }
         for name, line in zip(names, report.lines, strict=True)
-        if name in asked and not line.is_missing
+        if name in blank_names and not line.is_missing
     ]
     return {
         "number": sheet.number,

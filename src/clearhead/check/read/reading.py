@@ -148,9 +148,9 @@ def _read_content(content: bytes, name: str, sources: ProblemSources) -> list[Wo
     workings_read: list[Working | Worksheet]
     if suffix in DATA:
         if _SHEET(content):
-            return [_sheet(content, sources.given)]
+            return [_sheet(content, sources.problem)]
         data = read_data(_few_values(content), "written")
-        workings_read = [_sheet(content, sources.given) if "clearhead" in data else _read_working(data, sources)]
+        workings_read = [_sheet(content, sources.problem) if "clearhead" in data else _read_working(data, sources)]
     elif len(content) > MAX_WORKING_BYTES:
         raise ProblemError(_too_long(len(content), MAX_WORKING_BYTES))
     elif suffix in (*TABLES, *BOOKS):
@@ -169,20 +169,20 @@ def _read_page(text: str, name: str, sources: ProblemSources) -> list[Working]:
 
     page, notes = sheet_on_page(text), list[Note]()
     if not page.number:
-        workings = read_document(text, sources.given, name=visible(name))
-        return [replace(working, is_inferred=sources.given is None) for working in workings]
+        workings = read_document(text, sources.problem, name=visible(name))
+        return [replace(working, is_inferred=sources.problem is None) for working in workings]
     sheet = _numbered(page.number, sources, notes)
-    problem = sources.given if sheet is None else sheet.problem
+    problem = sources.problem if sheet is None else sheet.problem
     workings = read_document(page.text, problem, name=visible(name))
     return [replace(working, sheet=sheet, notes=(*notes, *working.notes)) for working in workings]
 
 
 def _numbered(number: Any, sources: ProblemSources, notes: list[Note]) -> NumberedSheet | None:
     """Return the problem of a sheet; None, with a note if the two differ, where another problem was given."""
-    if sources.given is None or sources.is_default:
+    if sources.problem is None or sources.is_default:
         return sources.sheet(number)
     try:
-        is_same = sources.sheet(number).problem == sources.given
+        is_same = sources.sheet(number).problem == sources.problem
     except ProblemError:
         is_same = False
     if not is_same:
@@ -329,7 +329,7 @@ class _Fields:
     def problem(self, sources: ProblemSources) -> Mapping[str, Any]:
         """Return the problem of the working: the given one, or the one that the working names or contains."""
         others = {key: value for key, value in self.data.items() if key not in KEYS}
-        expected, own = sources.given, None
+        expected, own = sources.problem, None
         if "sheet" in self.data:
             self._refuse(others, "beside sheet and written")
             return self._problem_of_sheet(sources)
@@ -368,7 +368,7 @@ class _Fields:
         except ProblemError as wrong:
             self._mistakes += wrong.mistakes
             return {}
-        return (sources.given or {}) if self.sheet is None else self.sheet.problem
+        return (sources.problem or {}) if self.sheet is None else self.sheet.problem
 
     def _named_problem(self, expected: Mapping[str, Any] | None, folder: Path | None) -> Mapping[str, Any]:
         """Return the problem under `problem`; where another one was given, a name that cannot be used is only noted."""

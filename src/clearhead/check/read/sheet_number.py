@@ -35,11 +35,11 @@ SheetLookup = Callable[[str], NumberedSheet]  # raises ClearheadError for a numb
 class ProblemSources:
     """Where the problem of a working can come from, other than its own keys.
 
-    `given` takes precedence, unless it `is_default` and the working has the number of a sheet. A file that a working
+    `problem` takes precedence, unless it `is_default` and the working has the number of a sheet. A file that a working
     names must be in `folder` (None: no file). `sheets` finds a practice sheet by its number.
     """
 
-    given: Mapping[str, Any] | None = None
+    problem: Mapping[str, Any] | None = None
     folder: Path | None = None
     sheets: SheetLookup | None = None
     is_default: bool = False
