@@ -166,10 +166,10 @@ class _WorkPage:
             return f"<td>{self.shown(matrix.digits.text(row, column))}</td>"
         i, j = (column, row) if self.is_turned else (row, column)
         name = escape(f"{matrix.symbol}, row {matrix.row_name(row)}, column {matrix.column_name(column)}")
+        settings = 'autocomplete="off" autocapitalize="off" spellcheck="false" enterkeyhint="next"'
         return (
             f'<td class="typed"><input data-cell="{self.numbers[id(step)]}:{i},{j}" data-name="{name}" '
-            f'aria-label="{name}" size="7" maxlength="60" autocomplete="off" autocapitalize="off" spellcheck="false">'
-            '<i class="mark" aria-hidden="true"></i></td>'
+            f'aria-label="{name}" size="7" maxlength="60" {settings}><i class="mark" aria-hidden="true"></i></td>'
         )
 
     def shown(self, text: str) -> str:

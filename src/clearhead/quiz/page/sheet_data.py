@@ -84,6 +84,13 @@ def script_data(sheet: QuizSheet, *, has_comma: bool = False) -> dict[str, Any]:
                 "sums": templates.of(record, step),
             }
         )
+    names = [(record["where"], record["symbol"]) for record in records]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise QuizError(
+            f"two lines of sheet {sheet.number} have the name {repeated[1]}, so the file of a working could not tell "
+            "them apart. Write this sheet in another form."
+        )
     used = {name for sources in graph.sources for name in _given_names(sources.values())}
     return {
         "number": sheet.number,
