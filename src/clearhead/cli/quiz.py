@@ -9,6 +9,7 @@ import typer
 
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.output_format import format_of_file
+from clearhead.cli.practise import DecimalSign
 from clearhead.errors import QuizError
 
 if TYPE_CHECKING:
@@ -34,13 +35,6 @@ class Blanks(StrEnum):
     all = "all"
     row = "row"
     hard = "hard"
-
-
-class Decimal(StrEnum):
-    """The decimal sign."""
-
-    point = "point"
-    comma = "comma"
 
 
 @dataclass(frozen=True)
@@ -94,7 +88,7 @@ class FormOptions:
     solutions: Annotated[
         bool, typer.Option("--solutions", help="Write the key instead of the sheet. (A folder always has both.)")
     ] = False
-    decimal: Annotated[Decimal, typer.Option(help="Decimal point or decimal comma.")] = Decimal.point
+    decimal: Annotated[DecimalSign, typer.Option(help="Decimal point or decimal comma.")] = DecimalSign.point
     output: Annotated[
         Path | None,
         typer.Option(
@@ -248,7 +242,7 @@ def _write_course(request: "QuizRequest", count: int, form: FormOptions) -> None
     if form.is_folder or (form.chosen is QuizForm.qti and form.output is None):
         raise QuizError(f"--format {form.chosen} writes one file with all sheets. Give its name.", options=("output",))
     sheets = choose_course_sheets(request, count)
-    is_comma = form.decimal is Decimal.comma
+    is_comma = form.decimal is DecimalSign.comma
     if form.chosen is QuizForm.moodle:
         from clearhead.quiz.course.moodle import to_moodle
 

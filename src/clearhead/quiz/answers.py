@@ -45,6 +45,6 @@ def _text(cell: Any, decimals: int) -> str:
         return ""
     if isinstance(cell, float):
         shown = repr(cell)
-        written = len(shown.partition(".")[2]) if "e" not in shown and "n" not in shown else 0
-        return f"{cell:.{decimals}f}" if 0 < written < decimals else shown.replace("inf", "∞")
+        num_decimals = len(shown.partition(".")[2]) if "e" not in shown and "n" not in shown else 0
+        return f"{cell:.{decimals}f}" if 0 < num_decimals < decimals else shown.replace("inf", "∞")
     return str(cell)

@@ -23,17 +23,19 @@ _NOT_ASKED = frozenset({"choose", "embed", "one_hot", "count", "pick"})  # read 
 def choose_blanks(request: QuizRequest, sheet: Worksheet, chance: Chance) -> tuple[str, ...]:
     """Return the patterns of the cells to fill in."""
     records = list(sheet.trace)
-    asked = [record for record in records if not is_copied(record) and record.step.name not in _NOT_ASKED] or records
+    records_asked = [
+        record for record in records if not is_copied(record) and record.step.name not in _NOT_ASKED
+    ] or records
     if request.blanks == "hard":
-        asked = [record for record in asked if record.step.name in HARD_STEPS] or asked[-1:]
+        records_asked = [record for record in records_asked if record.step.name in HARD_STEPS] or records_asked[-1:]
     if request.difficulty == 1:
-        asked = [chance.choose(asked)]
+        records_asked = [chance.choose(records_asked)]
     if request.blanks == "row":
-        row = chance.below(max(len(record.value) for record in asked))
-        return tuple(f"{line_name(record)}[{min(row, len(record.value) - 1) + 1}, *]" for record in asked)
+        row = chance.below(max(len(record.value) for record in records_asked))
+        return tuple(f"{line_name(record)}[{min(row, len(record.value) - 1) + 1}, *]" for record in records_asked)
     if request.blanks == "all" and request.difficulty > 1:
-        asked = records
-    return tuple(line_name(record) for record in asked)
+        records_asked = records
+    return tuple(line_name(record) for record in records_asked)
 
 
 def line_name(record: Record) -> str:

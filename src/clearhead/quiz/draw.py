@@ -123,8 +123,8 @@ def _sheet(number: SheetNumber, *, is_strict: bool = False) -> QuizSheet:
         raise _UnusableDrawError(f"it does not tell apart: {', '.join(sorted(missing))}")
     if is_strict and not told_apart:
         raise _UnusableDrawError("it tells no wrong rule apart")
-    asked = [step.record for step in view.steps if blank_cells(step)]
-    instructions = write_instructions(request, key, asked)
+    lines = [step.record for step in view.steps if blank_cells(step)]
+    instructions = write_instructions(request, key, lines)
     return QuizSheet(request, str(number), problem, key, blanks, instructions, told_apart)
 
 
@@ -143,13 +143,13 @@ def told_apart_by(
     problem: dict[str, Any], key: Worksheet, view: SheetView
 ) -> tuple[tuple[ToldApart, ...], frozenset[str]]:
     """Return the wrong rules that the blanks tell apart, and the main rules that they do not."""
-    asked = {index: blank_cells(step) for index, step in enumerate(view.steps)}
-    asked = {index: cells for index, cells in asked.items() if cells}
+    cells_asked = {index: blank_cells(step) for index, step in enumerate(view.steps)}
+    cells_asked = {index: cells for index, cells in cells_asked.items() if cells}
     exact = solve(parse_problem(problem), Rounding())
     rules: dict[str, ToldApart] = {}
     possible = set()
-    for line in wrong_lines(exact, key, asked):
-        changed = [cell for cell in asked[line.index] if line.changes[cell]]
+    for line in wrong_lines(exact, key, cells_asked):
+        changed = [cell for cell in cells_asked[line.index] if line.changes[cell]]
         cells = [cell for cell in changed if line.differs[cell]]
         if not changed:
             continue
@@ -161,6 +161,6 @@ def told_apart_by(
 
 
 def quiz_scheme(sheet: QuizSheet) -> dict[str, Any]:
-    """Return a mark scheme, as `clearhead check --scheme` reads it: M1 A1 for every line with cells to fill in."""
+    """Return a mark scheme, as `clearhead check` reads it: M1 A1 for every line with cells to fill in."""
     lines = {step_name(step): {"M": 1.0, "A": 1.0} for step in sheet.asked_steps}
     return {"problem": dict(sheet.problem), "lines": lines, "only_these": True}

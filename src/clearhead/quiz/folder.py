@@ -48,8 +48,8 @@ def _index(sheets: Sequence[QuizSheet], suffix: str) -> str:
         "# Practice sheets",
         "",
         f"{len(sheets)} sheet{'s' * (len(sheets) != 1)}. The file NUMBER{suffix} is for the student, "
-        f"NUMBER.key{suffix} is the solution, NUMBER.key.json has everything that is needed to find the sheet again, and "
-        "NUMBER.scheme.json is a mark scheme for `clearhead check --scheme`.",
+        f"NUMBER.key{suffix} is the solution, NUMBER.key.json has all that is needed to find the sheet again, and "
+        "NUMBER.scheme.json is a mark scheme for `clearhead check`.",
         "",
         "| number | cells to fill in | lines | wrong rules told apart |",
         "|---|---:|---|---|",

@@ -60,8 +60,8 @@ def sheet_from_trace(path: str | Path, where: str, decimals: int = 2) -> QuizShe
     view = SheetView(key, blanks)
     rules, _ = told_apart_by(problem, key, view)
     request = QuizRequest(problem["kind"], 3, decimals=decimals)
-    asked = [step.record for step in view.steps if blank_cells(step)]
-    return QuizSheet(request, number, problem, key, blanks, (*write_instructions(request, key, asked), *notes), rules)
+    lines = [step.record for step in view.steps if blank_cells(step)]
+    return QuizSheet(request, number, problem, key, blanks, (*write_instructions(request, key, lines), *notes), rules)
 
 
 def _number(problem: dict[str, Any]) -> str:
@@ -106,10 +106,10 @@ def _head_at(traced: Worksheet, where: str, name: str) -> _Head:
 
 
 def _only(records: list[Record], step: str, name: str) -> Record:
-    found = [record for record in records if record.step.name == step]
-    if len(found) != 1:
-        raise QuizError(f"{name}: this head has {len(found)} steps '{step}'; one is needed. Choose another head.")
-    return found[0]
+    matches = [record for record in records if record.step.name == step]
+    if len(matches) != 1:
+        raise QuizError(f"{name}: this head has {len(matches)} steps '{step}'; one is needed. Choose another head.")
+    return matches[0]
 
 
 def _divisor(scale: Record | None) -> float:
@@ -121,7 +121,7 @@ def _divisor(scale: Record | None) -> float:
 
 def _names(traced: Worksheet, softmax: Record) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the queries and of the keys, where the trace has them."""
-    labels = {id(given.value): (given.rows, given.columns) for given in traced.trace.givens.values()}
+    labels = {id(matrix.value): (matrix.rows, matrix.columns) for matrix in traced.trace.givens.values()}
     for record in traced.trace:
         labels[id(record.value)] = propagate_names(record, labels)
         if record is softmax:
@@ -133,9 +133,9 @@ def _names(traced: Worksheet, softmax: Record) -> tuple[tuple[str, ...], tuple[s
 def _shrunk(head: _Head, title: str, where: str) -> tuple[dict[str, Any], list[str]]:
     """Return the problem of a shrunk head, and sentences that say what was done."""
     scaled = head.q @ head.k.T / head.divisor
-    left, sizes, right = np.linalg.svd(scaled, full_matrices=False)
+    left_vectors, sizes, right_vectors = np.linalg.svd(scaled, full_matrices=False)
     root = np.sqrt(sizes[:WIDTH] * np.sqrt(WIDTH))  # so that Q Kᵀ / √2 gives the scaled scores of the model
-    q, k = _filled(left[:, :WIDTH] * root), _filled(right[:WIDTH].T * root)
+    q, k = _filled(left_vectors[:, :WIDTH] * root), _filled(right_vectors[:WIDTH].T * root)
     sign = np.where(q.sum(axis=0) < 0, -1.0, 1.0)
     q, k = q * sign, k * sign
     principal = np.linalg.svd(head.v, full_matrices=False)[2][:WIDTH]
@@ -147,7 +147,7 @@ def _shrunk(head: _Head, title: str, where: str) -> tuple[dict[str, Any], list[s
     while _largest_gap(np.array(matrices["Q"]) @ np.array(matrices["K"]).T / np.sqrt(WIDTH), head.allowed) > MAX_GAP:
         factor *= 0.9
         matrices["Q"] = _tenths(q * factor)
-    kept = float(np.sum(sizes[:WIDTH] ** 2) / np.sum(sizes**2)) if np.any(sizes) else 1.0
+    share = float(np.sum(sizes[:WIDTH] ** 2) / np.sum(sizes**2)) if np.any(sizes) else 1.0
     is_cross = "cross_attention" in where.split(".")
     problem: dict[str, Any] = {"kind": "cross-attention" if is_cross else "self-attention", "layout": "rows"}
     problem |= {**_tokens(head, is_cross), **matrices}
@@ -158,8 +158,8 @@ def _shrunk(head: _Head, title: str, where: str) -> tuple[dict[str, Any], list[s
         f"These are numbers of a trained model: {where}, traced on '{title}', the first {len(head.q)} queries and "
         f"{len(head.k)} keys.",
         f"Queries and keys of width {_width(head)} were projected on {WIDTH} dimensions, the singular directions of "
-        f"Q Kᵀ with the largest singular values, which keep {kept:.0%} of the squared scores; values were projected on "
-        f"their first {WIDTH} principal directions. All numbers were rounded to one decimal.",
+        f"Q Kᵀ with the largest singular values, which keep {share:.0%} of the squared scores; values were projected "
+        f"on their first {WIDTH} principal directions. All numbers were rounded to one decimal.",
     ]
     if factor < 1.0:
         notes.append(f"Queries were multiplied by {factor:.2f}, so that no row of scores saturates the softmax.")

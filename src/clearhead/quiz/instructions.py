@@ -10,8 +10,8 @@ from clearhead.worksheet.worksheet import Worksheet
 _ROOT_DECIMALS = 4
 
 
-def write_instructions(request: QuizRequest, sheet: Worksheet, asked: Sequence[Record]) -> tuple[str, ...]:
-    """Return the instructions of a sheet with blanks in the lines `asked`."""
+def write_instructions(request: QuizRequest, sheet: Worksheet, lines: Sequence[Record]) -> tuple[str, ...]:
+    """Return the instructions of a sheet with blanks in the these lines."""
     decimals = sheet.rounding.shown_decimals
     many = f"{decimals} decimal{'s' * (decimals != 1)}"
     task = "Fill in the blank cells"
@@ -27,12 +27,12 @@ def write_instructions(request: QuizRequest, sheet: Worksheet, asked: Sequence[R
         rule = f"Round every line to {many} (half up) and continue with the rounded numbers."
     else:
         rule = f"Calculate with all the digits of your calculator and write every number to {many} (half up)."
-    return (f"{task}.", rule, *_constants(asked))
+    return (f"{task}.", rule, *_constants(lines))
 
 
-def _constants(asked: Sequence[Record]) -> list[str]:
+def _constants(lines: Sequence[Record]) -> list[str]:
     """Return the roots and constants that the lines need."""
-    roots = {int(record.inputs["root_of"]) for record in asked if record.inputs.get("root_of") is not None}
+    roots = {int(record.inputs["root_of"]) for record in lines if record.inputs.get("root_of") is not None}
     sentences = []
     for width in sorted(roots):
         root = math.sqrt(width)
@@ -40,8 +40,8 @@ def _constants(asked: Sequence[Record]) -> list[str]:
             sentences.append(f"√{width} = {int(root)}.")
         else:
             sentences.append(f"Use √{width} = {root:.{_ROOT_DECIMALS}f}, or more digits.")
-    if any(record.step.name == "softmax" and record.inputs.get("base") is None for record in asked):
+    if any(record.step.name == "softmax" and record.inputs.get("base") is None for record in lines):
         sentences.append("Use e = 2.7183, or more digits.")
-    if any(record.step.name in ("position", "angle", "rotate") for record in asked):
+    if any(record.step.name in ("position", "angle", "rotate") for record in lines):
         sentences.append("Angles are in radians.")
     return sentences

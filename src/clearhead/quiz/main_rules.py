@@ -1,6 +1,6 @@
 """The wrong rules that a sheet must tell apart wherever they can occur; a draw that does not is drawn again.
 
-The other rules of the marker are told apart by many sheets, but by chance. The names are those of
+Many sheets tell other rules of the marker apart as well, but by chance. The names are those of
 `clearhead.check.misconceptions`.
 """
 

@@ -107,7 +107,7 @@ def _from_parts(parts: dict[str, str | None], shown: str) -> SheetNumber:
     if version not in VERSIONS:
         raise QuizError(
             f"{shown}: version {version} of the generator is not known to this version of clearhead, which has "
-            f"{', '.join(f'v{known}' for known in VERSIONS)}. Install a newer version of clearhead."
+            f"{', '.join(f'v{own}' for own in VERSIONS)}. Install a newer version of clearhead."
         )
     blanks = next(name for name in BLANKS if name.startswith(parts["blanks"] or "a"))
     request = QuizRequest(

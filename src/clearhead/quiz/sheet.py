@@ -16,7 +16,7 @@ class QuizSheet:
     """A sheet and its key.
 
     `problem` is what `solve` and a problem file take. `worksheet` is the solved problem. `blanks` are patterns of cells
-    as `solve --blank` takes them. `told_apart` are the wrong rules that give a visibly different answer.
+    as `solve` takes them. `told_apart` are the wrong rules that give a visibly different answer.
     """
 
     request: QuizRequest

@@ -36,7 +36,7 @@ class ToldApart:
 
 
 @dataclass(frozen=True, eq=False)
-class WrongLine:
+class WrongRuleLine:
     """A line calculated by a wrong rule from the right lines above it.
 
     `changes` marks the cells that the rule changes at all, and `differs` those that show it at the sheet's rounding.
@@ -49,7 +49,7 @@ class WrongLine:
     differs: Mask
 
 
-def wrong_lines(exact: Worksheet, key: Worksheet, indices: Collection[int]) -> list[WrongLine]:
+def wrong_lines(exact: Worksheet, key: Worksheet, indices: Collection[int]) -> list[WrongRuleLine]:
     """Calculate every line in `indices` by every wrong rule; `exact` is the problem solved in full precision."""
     graph, rounding = Graph(exact), key.rounding
     key_graph = Graph(key)
@@ -64,12 +64,12 @@ def wrong_lines(exact: Worksheet, key: Worksheet, indices: Collection[int]) -> l
                 changes = ~_is_same(variant.value, right)
                 if not changes.any():  # not wrong here: KQᵀ of a symmetric product, for example
                     continue
-                written = rounding.rounded(variant.value)
-                is_finite = np.isfinite(written)
-                outside = (written - unit > image.high) | (written + unit < image.low)
-                differs = np.where(is_finite, outside, written != values[index])
+                digits = rounding.rounded(variant.value)
+                is_finite = np.isfinite(digits)
+                outside = (digits - unit > image.high) | (digits + unit < image.low)
+                differs = np.where(is_finite, outside, digits != values[index])
                 lines.append(
-                    WrongLine(index, variant.name, written, changes, np.asarray(differs, dtype=bool) & changes)
+                    WrongRuleLine(index, variant.name, digits, changes, np.asarray(differs, dtype=bool) & changes)
                 )
     return lines
 

@@ -27,7 +27,7 @@ def write(sheet: QuizSheet, is_key: bool, decimal: str) -> bytes:
 def sheet_data(sheet: QuizSheet, is_key: bool) -> dict[str, Any]:
     """Return a sheet as plain data."""
     request = sheet.request
-    asked = []
+    lines_asked = []
     for step, solved in zip(sheet.view.steps, sheet.key_view.steps, strict=True):
         cells = blank_cells(step)
         if cells:
@@ -35,7 +35,7 @@ def sheet_data(sheet: QuizSheet, is_key: bool) -> dict[str, Any]:
             line |= {"shape": list(step.matrix.value.shape), "cells": [[row + 1, column + 1] for row, column in cells]}
             if is_key:
                 line["answers"] = [solved.matrix.digits.text(row, column) for row, column in cells]
-            asked.append(line)
+            lines_asked.append(line)
     return {
         "clearhead_quiz": FORMAT,
         "number": sheet.number,
@@ -49,7 +49,7 @@ def sheet_data(sheet: QuizSheet, is_key: bool) -> dict[str, Any]:
             {"misconception": rule.misconception, "symbol": rule.symbol, "where": rule.where, "cells": rule.num_cells}
             for rule in sheet.told_apart
         ],
-        "asked": asked,
+        "asked": lines_asked,
         "problem": dict(sheet.problem),
     }
 

@@ -1,10 +1,13 @@
 """A sheet as a LaTeX document that pdfLaTeX compiles."""
 
+import re
+
 from clearhead.quiz.forms import introduction, told_apart_sentence
 from clearhead.quiz.forms.decimals import with_decimal_sign
 from clearhead.quiz.sheet import QuizSheet
 from clearhead.worksheet.render.latex_text import escape
 
+_LENGTH = re.compile(r"(\d+\.\d+(?:em|pt|mm))")
 _NUMBERED = (r"\bigskip", r"\clearheadsum", r"{\small", r"{\footnotesize")  # starts of lines with numbers in them
 
 
@@ -27,8 +30,9 @@ def _name_line() -> str:
 
 
 def _with_decimal_sign(line: str, decimal: str) -> str:
-    """Change the numbers of a line; lengths such as 0.4pt keep their point."""
-    is_numbered = line.startswith(_NUMBERED) or r"\clearheadcorner &" in line
-    if decimal == "point" or not is_numbered or "Name:" in line:
+    """Change the numbers of a line; lengths such as 2.5em keep their point."""
+    if decimal == "point" or not (line.startswith(_NUMBERED) or r"\clearheadcorner &" in line):
         return line
-    return with_decimal_sign(line, decimal, "{,}")
+    return "".join(
+        part if _LENGTH.fullmatch(part) else with_decimal_sign(part, decimal, "{,}") for part in _LENGTH.split(line)
+    )

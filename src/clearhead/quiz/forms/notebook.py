@@ -21,9 +21,9 @@ def write(sheet: QuizSheet, is_key: bool, decimal: str) -> bytes:
     """Return the notebook as plain JSON of the notebook format 4.5."""
     cells = [_markdown(with_decimal_sign(sheet_markdown(sheet, is_key), decimal), "sheet")]
     steps = zip(sheet.view.steps, sheet.key_view.steps, strict=True)
-    asked = [(step, solved) for step, solved in steps if blank_cells(step)]
+    blank_steps = [(step, solved) for step, solved in steps if blank_cells(step)]
     cells.append(_code("answers = {}", "answers"))
-    for place, (step, solved) in enumerate(asked):
+    for place, (step, solved) in enumerate(blank_steps):
         equation = f"{step.matrix.symbol} = {step.equation}"
         text = f"# {step.section}: {equation}" if step.section else f"# {equation}"
         text += f"\nanswers[{step_name(step)!r}] = {_rows(solved if is_key else step)}"
