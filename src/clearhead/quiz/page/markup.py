@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from clearhead.errors import QuizError
+from clearhead.quiz.forms.decimals import with_decimal_sign
 from clearhead.quiz.page.sheet_data import script_data
 from clearhead.quiz.sheet import QuizSheet, blank_cells
 from clearhead.worksheet.render.page import document, escape, minified, package_file, print_size, tag
@@ -45,7 +46,7 @@ class _WorkPage:
     """The parts of a page."""
 
     def __init__(self, sheet: QuizSheet, decimal: DecimalSign) -> None:
-        self.sheet, self.view, self.has_comma = sheet, sheet.view, decimal == "comma"
+        self.sheet, self.view, self.decimal, self.has_comma = sheet, sheet.view, decimal, decimal == "comma"
         self.numbers = {id(step): number for number, step in enumerate(self.view.steps)}
         self.explained: set[str] = set()
         self.is_turned = sheet.worksheet.layout == "columns"
@@ -174,18 +175,7 @@ class _WorkPage:
 
     def shown(self, text: str) -> str:
         """Return text as HTML, with the decimal sign of the page."""
-        return with_decimal_sign(escape(text), has_comma=self.has_comma)
-
-
-def with_decimal_sign(text: str, *, has_comma: bool) -> str:
-    """Replace the points between digits by commas if the page has a decimal comma."""
-    if not has_comma:
-        return text
-    parts = list(text)
-    for place in range(1, len(text) - 1):
-        if text[place] == "." and text[place - 1].isdigit() and text[place + 1].isdigit():
-            parts[place] = ","
-    return "".join(parts)
+        return with_decimal_sign(escape(text), self.decimal)
 
 
 def _head(scope: str, name: str, *, is_name: bool) -> str:

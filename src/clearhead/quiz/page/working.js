@@ -69,16 +69,17 @@ function keep() {
 function restore() {
   let stored = null;
   try {
+    localStorage.setItem("clearhead-quiz:test", "");
+    localStorage.removeItem("clearhead-quiz:test");
     stored = JSON.parse(localStorage.getItem(STORE) || "null");
-    localStorage.setItem(STORE, localStorage.getItem(STORE) || "null");
   } catch (problem) {
     if (!(problem instanceof SyntaxError)) document.getElementById("no-storage").hidden = false;
   }
   if (stored && typeof stored === "object") fill(stored.cells, stored.student);
 }
 function fill(cells, student) {
-  for (const field of fields) field.value = String((cells && cells[field.dataset.cell]) || "").slice(0, 60);
-  studentField.value = String(student || "").slice(0, 80);
+  for (const field of fields) field.value = String((cells && cells[field.dataset.cell]) ?? "").slice(0, 60);
+  studentField.value = String(student ?? "").slice(0, 80);
   unmark(0);
 }
 

@@ -8,7 +8,7 @@ import pytest
 from clearhead.errors import QuizError
 from clearhead.quiz import QuizRequest, QuizSheet, draw_sheet
 from clearhead.quiz.page import to_page
-from clearhead.quiz.page.markup import MARKING_SCRIPTS, marking_script, with_decimal_sign
+from clearhead.quiz.page.markup import MARKING_SCRIPTS, marking_script
 from clearhead.quiz.sheet import blank_cells
 from clearhead.worksheet.solver import solve
 
@@ -61,15 +61,6 @@ def test_numbers_have_the_decimal_sign_that_was_chosen() -> None:
     assert re.search(r"<td>-?\d\.\d</td>", point)
     assert not re.search(r"<td>-?\d\.\d</td>", comma)
     assert re.search(r"<td>-?\d,\d</td>", comma)
-
-
-@pytest.mark.parametrize(
-    ("text", "with_comma"),
-    [("1.5", "1,5"), ("-0.25 and 3.", "-0,25 and 3."), ("e.g. 2.", "e.g. 2."), (".5", ".5"), ("", "")],
-)
-def test_only_points_between_digits_become_commas(text: str, with_comma: str) -> None:
-    assert with_decimal_sign(text, has_comma=True) == with_comma
-    assert with_decimal_sign(text, has_comma=False) == text
 
 
 def test_a_sheet_without_blank_cells_is_refused() -> None:
