@@ -22,6 +22,10 @@ def choose_course_sheets(
     All sheets accept any way of continuing with a rounded line, or else all require the way that they state. A variant
     with a wider interval is left out, so the numbers of the sheets can have gaps.
     """
+    if not 1 <= count <= MAX_VARIANT:
+        raise QuizError(
+            f"count = {count} is not possible. Give an integer from 1 to {MAX_VARIANT}.", options=("count",)
+        )
     last = min(request.variant + max(_LEAST_TRIES, _TRIES_PER_SHEET * count), MAX_VARIANT + 1)
     sheets: dict[int, QuizSheet] = {}
     contents: dict[str, int] = {}

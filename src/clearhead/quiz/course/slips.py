@@ -95,3 +95,14 @@ def _with(inputs: Any, parent: Any, changed: Any) -> dict[str, Any]:
     parts = list(inputs[parent.name])
     parts[parent.part] = changed
     return {**inputs, parent.name: tuple(parts)}
+
+
+def course_summary(sheets: Sequence[CourseSheet]) -> str:
+    """Return what a teacher should know: how wide the intervals are, and which slips they do not see, by step."""
+    widest = max((cell.units for course in sheets for cell in course.cells), default=0.0)
+    shares = ", ".join(f"{share.step} {share.share:.1%}" for share in slip_shares(sheets))
+    number = f"{len(sheets)} sheet{'s' * (len(sheets) != 1)}"
+    return (
+        f"{number} with intervals of at most ±{widest:.2g} units of the last place. "
+        f"Share of usual slips that are still inside: {shares}."
+    )
