@@ -1,6 +1,6 @@
 /* Mark a working: every typed cell against what the lines above it give, from their digits as typed and from what those
    digits stand for. Nothing here touches the page, so that tests can call `judge` with workings of their own. */
-const SLACK = 1e-9, NOISE = 1e-12, EXACT = 1e-9, INNER_UNIT = 0.01, STATED_DECIMALS = 4, SURE = 3, FAINT = -1000;
+const SLACK = 1e-9, NOISE = 1e-12, EXACT = 1e-9, INNER_UNIT = 0.01, STATED_DECIMALS = 4, SURE = 3, MANY = 4, FAINT = -1000;
 const WRONG = new Set(["wrong", "unreadable"]), PROVED = new Set(["correct", "rounded", "carried"]);
 const PLAIN_STEPS = stepsOf(PLAIN_NUMBERS), MARK_STEPS = stepsOf(MARKS);
 const NO_WORKING = 4; // an image wider than this, in units, below empty lines decides nothing
@@ -71,7 +71,7 @@ function readLine(sheet, record, texts, truth) {
 }
 
 function judgeLines(sheet, lines, truths, mayCut) {
-  const state = { x: [], hat: [], right: [], rightX: [], bad: [], open: [], ranges: [] };
+  const state = { x: [], hat: [], right: [], rightX: [], bad: [], open: [], ranges: [], digits: [], memory: [] };
   const result = { records: [], numWrong: 0, numTyped: 0, numCut: 0, numUp: 0, mayCut };
   const styles = lines.map((line) => line.style).filter((style) => style.isTelling);
   sheet.records.forEach((record, index) => {
@@ -87,7 +87,7 @@ function judgeLines(sheet, lines, truths, mayCut) {
     verdicts.forEach((row, i) => row.forEach((judged, j) => {
       const cell = line.cells[i][j];
       if (judged && judged.verdict === null) {
-        const image = { wide: images.wide[i][j], strict: images.strict[i][j] };
+        const image = { wide: images.wide[i][j], strict: images.strict.map((strict) => strict[i][j]) };
         lastRules(judged, cell, at(references, i, j), image, mayCut);
       }
       if (!judged || cell.isShown) return;
@@ -96,7 +96,7 @@ function judgeLines(sheet, lines, truths, mayCut) {
       result.numCut += judged.verdict === "truncated" ? 1 : 0;
       result.numUp += judged.isUp ? 1 : 0;
     }));
-    store(state, record, index, { line, verdicts, references, image: images.wide, styles, sheet, mayCut });
+    store(state, record, index, { line, verdicts, references, images, styles, sheet, mayCut });
     result.records.push({ verdicts, expected: references.x });
   });
   const wrongIn = (record) => record.verdicts.some((row) => row.some((judged) => judged && WRONG.has(judged.verdict)));
@@ -135,14 +135,16 @@ function lastRules(judged, cell, reference, { wide, strict }, mayCut) {
   };
   if (meets(wide)) {
     const decidesNothing = reference.open && !(wide[1] - wide[0] <= NO_WORKING * cell.unit);
-    judged.verdict = decidesNothing ? "open" : meets(strict) ? "plausible" : "coarse";
+    judged.verdict = decidesNothing ? "open" : strict.some(meets) ? "plausible" : "coarse";
   } else if (reference.bad && (fits(reference.right) || fits(reference.rightX))) judged.verdict = "from-right";
   else if (reference.bad && fit(cell, reference.truth).half) judged.verdict = "true";
   else judged.verdict = "wrong";
 }
 
-/* The possible values of every cell of a record, given what is typed above it: with the digits that the sheet asks for in
-   numbers that are not typed (`strict`), and with those that people keep at least (`wide`). */
+/* The possible values of every cell of a record. `wide`: every number above can be any one that rounds to what is typed,
+   and numbers that are not typed have the digits that people keep at least. `strict`: every line above is used as it is
+   typed or as the calculator has it, and numbers that are not typed have the digits that the sheet asks for. `memory`:
+   what the calculator can have for this line. */
 function imagesOf(sheet, record, { state, line, verdicts, references }) {
   const pairs = verdicts.flatMap((row, i) => row.map((judged, j) => ({ judged, cell: line.cells[i][j] })));
   const typed = pairs.filter(({ judged, cell }) => judged && !cell.isShown);
@@ -156,31 +158,47 @@ function imagesOf(sheet, record, { state, line, verdicts, references }) {
   }
   const wide = { innerUnit, rootDecimals: ownUnit > 0.01 ? 1 : 2, logs: SHORT_LOGS };
   const strict = { innerUnit: Math.min(INNER_UNIT, 10 ** -sheet.decimals), rootDecimals: STATED_DECIMALS, logs: STATED_LOGS };
+  const parents = [...new Set(Object.values(record.inputs).flatMap(parentsOf))];
+  const boxes = state.memory.map((matrix, index) => (parents.includes(index) ? hullOf(matrix, state.digits[index]) : matrix));
   return {
-    wide: imageWith(sheet, record, state, rangeNumbers(wide)),
-    strict: remaining ? imageWith(sheet, record, state, rangeNumbers(strict)) : null,
+    wide: imageWith(sheet, record, state.ranges, rangeNumbers(wide)),
+    memory: imageWith(sheet, record, boxes, rangeNumbers(wide)),
+    strict: remaining ? usesOf(state, parents, boxes).map((values) => imageWith(sheet, record, values, rangeNumbers(strict))) : [],
   };
 }
-function imageWith(sheet, record, state, numbers) {
-  const image = compute(sheet, record, state.ranges, numbers, stepsOf(numbers));
+const hullOf = (one, other) => one.map((row, i) => row.map((range, j) => hull(...range, ...other[i][j])));
+
+/* Every way of using the lines above: each one from memory or as it is typed; if there are many, all alike or any. */
+function usesOf(state, parents, boxes) {
+  if (parents.length > MANY) return [state.memory, state.digits, boxes];
+  return Array.from({ length: 2 ** parents.length }, (_, choice) => {
+    const values = state.memory.slice();
+    parents.forEach((parent, place) => {
+      if (choice & (1 << place)) values[parent] = state.digits[parent];
+    });
+    return values;
+  });
+}
+function imageWith(sheet, record, values, numbers) {
+  const image = compute(sheet, record, values, numbers, stepsOf(numbers));
   return image.map((row) => row.map(([low, high]) => [Number.isNaN(low) ? -Infinity : low, Number.isNaN(high) ? Infinity : high]));
 }
 
 /* Keep what later records use: the digits, what they stand for, the right numbers, and the ranges. */
-function store(state, record, index, { line, verdicts, references, image, styles, sheet, mayCut }) {
+function store(state, record, index, { line, verdicts, references, images, styles, sheet, mayCut }) {
   const inputsAreExact = Object.values(record.inputs).flatMap(parentsOf).every((parent) => isExactRange(state.ranges[parent]));
-  const lineState = { x: [], hat: [], right: [], rightX: [], bad: [], open: [], ranges: [] };
+  const lineState = { x: [], hat: [], right: [], rightX: [], bad: [], open: [], ranges: [], digits: [], memory: [] };
   line.cells.forEach((row, i) => {
     for (const name of Object.keys(lineState)) lineState[name].push([]);
     row.forEach((cell, j) => {
       const put = (values) => Object.entries(values).forEach(([name, value]) => lineState[name][i].push(value));
-      const reference = at(references, i, j), judged = verdicts[i][j], range = image[i][j];
+      const reference = at(references, i, j), judged = verdicts[i][j], range = images.wide[i][j];
       if (!judged || cell.problem) {
         const size = Math.max(...range.map(Math.abs));
         const unit = MOVES.has(record.step) ? 0 : skippedUnit(record, styles, size, sheet, range);
         const wide = [range[0] === -Infinity ? range[0] : range[0] - unit, range[1] === Infinity ? range[1] : range[1] + unit];
         const { x, hat, right, rightX, bad } = reference;
-        put({ x, hat, right, rightX, bad, open: !MOVES.has(record.step) || reference.open, ranges: wide });
+        put({ x, hat, right, rightX, bad, open: !MOVES.has(record.step) || reference.open, ranges: wide, digits: wide, memory: wide });
         return;
       }
       const isWrong = judged.verdict === "wrong", y = cell.value;
@@ -197,10 +215,17 @@ function store(state, record, index, { line, verdicts, references, image, styles
       put({
         x: y, hat: isWrong ? y : accepted, right: accepted, rightX: isWrong ? reference.x : y,
         bad: cell.isShown ? false : isWrong || reference.bad, open: false, ranges: stands,
+        digits: [y, y], memory: isWrong || cell.isShown ? stands : memoryOf(images.memory[i][j], stands, cell.unit),
       });
     });
   });
   for (const name of Object.keys(lineState)) state[name].push(lineState[name]);
+}
+
+/* What the calculator has for a typed number: a number that rounds to it, perhaps with one digit more than is typed. */
+function memoryOf(image, stands, unit) {
+  const range = [Math.max(stands[0], image[0] - unit / 10), Math.min(stands[1], image[1] + unit / 10)];
+  return range[0] <= range[1] ? range : stands;
 }
 
 /* How coarsely a number that is not typed may have been kept: like the typed ones, some also to two decimals. */

@@ -13,7 +13,7 @@ const WORDS_OF = {
   correct: "right", rounded: "right", carried: "follows from the line above", truncated: "right, digits cut instead of rounded",
   rounding: "right except for the last digit", plausible: "possible with the rounding above", "from-right": "right",
   true: "the right number, but it does not follow from the line above",
-  coarse: "possible only if numbers that you did not type were kept to few digits: compare the last digits",
+  coarse: "close, but not what your lines above give: compare the last digits, and keep more digits in numbers that you do not type",
   open: "cannot be decided while lines above are empty", wrong: "does not follow from the lines above", unreadable: "not a number",
 };
 const withSign = (text) => (sheet.hasComma ? text.replace(/(\d)\.(\d)/g, "$1,$2") : text);
