@@ -19,7 +19,9 @@ from clearhead.cli.import_ import import_
 from clearhead.cli.main import app
 from clearhead.cli.models import models
 from clearhead.cli.plot import plot
+from clearhead.cli.practise import practise
 from clearhead.cli.prune import prune
+from clearhead.cli.quiz import quiz
 from clearhead.cli.score import score
 from clearhead.cli.serve import serve
 from clearhead.cli.solve import solve
@@ -40,7 +42,9 @@ VERBS = (
     import_,
     models,
     plot,
+    practise,
     prune,
+    quiz,
     score,
     serve,
     solve,

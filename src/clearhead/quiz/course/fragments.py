@@ -37,7 +37,7 @@ class Fragments:
         return _POINT.sub(",", text) if self.has_decimal_comma else text
 
     def question(self, gap: Gap) -> str:
-        """Return the sheet: instructions, given matrices, and every line with `gap` in the cells that are asked for."""
+        """Return the sheet: instructions, given matrices, and every line with `gap` in its blank cells."""
         sentences = [*self.sheet.instructions, *self.course.rules.sentences()]
         parts = [f"<p>{self.text(' '.join(sentences))}</p>"]
         for index, step in enumerate(self.sheet.view.steps):
@@ -92,7 +92,7 @@ class Fragments:
         return self.text(f"{line} (accepted: {accepted})" if cell.low != cell.high else line)
 
     def worked(self) -> str:
-        """Return the calculation of every cell that was asked for, step by step."""
+        """Return the calculation of every blank cell, step by step."""
         parts = []
         for index in self._asked:
             cells = [cell for cell in self.course.cells if cell.index == index]

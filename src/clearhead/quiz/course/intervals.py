@@ -1,4 +1,4 @@
-"""A fixed interval for every cell that is asked for: every faultless student who follows the rules is inside."""
+"""A fixed interval for every blank cell: the numbers of every faultless student who follows the rules are inside."""
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -57,7 +57,7 @@ class CellInterval:
 
 @dataclass(frozen=True, eq=False)
 class CourseSheet:
-    """A sheet with the rules that it states on a platform and the interval of every cell that is asked for."""
+    """A sheet with the rules that it states on a platform and the interval of every blank cell."""
 
     sheet: QuizSheet
     rules: CourseRules
@@ -115,13 +115,13 @@ def _bounds(line: StudentLine, key: Array, unit: float) -> tuple[Array, Array]:
 
     The students are a sample, so the range before rounding is widened a little.
     """
-    full, written = (values if values.ndim > 2 else values[None] for values in (line.full, line.written))
+    full, digits = (values if values.ndim > 2 else values[None] for values in (line.full, line.digits))
     least, greatest = full.min(axis=0), full.max(axis=0)
     with np.errstate(invalid="ignore"):  # ∞ - ∞
         margin = np.where(np.isfinite(least), (greatest - least) / 2.0 * _MARGIN, 0.0)
     least, greatest = least - margin, greatest + margin
-    low = np.minimum.reduce([key, written.min(axis=0), least, kept(least, unit, is_cut=False)])
-    high = np.maximum.reduce([key, written.max(axis=0), greatest, kept(greatest, unit, is_cut=False)])
+    low = np.minimum.reduce([key, digits.min(axis=0), least, kept(least, unit, is_cut=False)])
+    high = np.maximum.reduce([key, digits.max(axis=0), greatest, kept(greatest, unit, is_cut=False)])
     return low, high
 
 

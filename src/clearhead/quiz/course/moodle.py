@@ -1,4 +1,4 @@
-"""Sheets as Moodle XML: one cloze question for each sheet, with a numerical gap for every cell that is asked for."""
+"""Sheets as Moodle XML: one cloze question for each sheet, with a numerical gap for every blank cell."""
 
 from collections.abc import Sequence
 from decimal import Decimal

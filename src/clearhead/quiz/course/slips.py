@@ -61,9 +61,9 @@ def _slips_of_the_pen(text: str) -> Iterator[Decimal]:
         for digit in (int(text[place]) - 1, int(text[place]) + 1):
             if 0 <= digit <= 9:
                 yield Decimal(f"{text[:place]}{digit}{text[place + 1 :]}")
-    for left, right in pairwise(places):
+    for place, after in pairwise(places):
         letters = list(text)
-        letters[left], letters[right] = letters[right], letters[left]
+        letters[place], letters[after] = letters[after], letters[place]
         yield Decimal("".join(letters))
 
 

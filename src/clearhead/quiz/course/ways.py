@@ -43,13 +43,13 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, eq=False)
 class StudentLine:
-    """One line of a sheet for all students: the numbers before rounding, as written, and as used in the next line.
+    """One line of a sheet for all students: the numbers before rounding, the digits, and what the next line uses.
 
     Arrays have the axis of students first, or only two axes if all students have the same numbers.
     """
 
     full: Array
-    written: Array
+    digits: Array
     carried: Array
 
 
@@ -68,18 +68,18 @@ class Students:
         full = self._worked(index)
         if self.graph.is_move[index]:
             return StudentLine(full, full, full)
-        written = kept(full, self.rules.unit, is_cut=False)
+        digits = kept(full, self.rules.unit, is_cut=False)
         if self.rules.carry == "any":
             is_even = (self._choice(index, "even", 2) == 1)[:, None, None]
-            written = np.where(is_even, _round_to_even(full, self.rules.unit), written)
+            digits = np.where(is_even, _round_to_even(full, self.rules.unit), digits)
         carries = self._carries(index)
         guard_unit = self.rules.unit / 10.0 if self.rules.carry == "any" else 10.0**-self.rules.inner_decimals
         guard = kept(full, guard_unit, is_cut=False)
-        carried = np.where(carries == _DIGITS, written, np.where(carries == _GUARD, guard, full))
+        carried = np.where(carries == _DIGITS, digits, np.where(carries == _GUARD, guard, full))
         printed = self.sheet.worksheet.rounding.rounded(np.asarray(self.graph.records[index].value, dtype=np.float64))
         is_blank = self._is_blank[index]
-        full, written, carried = (_compact(np.where(is_blank, value, printed)) for value in (full, written, carried))
-        return StudentLine(full, written, carried)
+        full, digits, carried = (_compact(np.where(is_blank, value, printed)) for value in (full, digits, carried))
+        return StudentLine(full, digits, carried)
 
     def _carries(self, index: int) -> Array:
         """Return what each student continues with."""

@@ -54,14 +54,14 @@ class PracticeExercise:
     @cached_property
     def steps(self) -> list[int]:
         """The indices of the steps that are asked for. Lines that only copy numbers are not."""
-        asked = [
+        indices = [
             index
             for index, step in enumerate(self.sheet.view.steps)
             if blank_cells(step) and WORKINGS[step.step.name] is not moves
         ]
-        if not asked:
+        if not indices:
             raise QuizError(f"sheet {self.sheet.number} asks for nothing that has to be calculated.")
-        return asked
+        return indices
 
     def view(self, index: int) -> StepView:
         """Return a step as the sheet shows it, with blanks."""

@@ -72,8 +72,8 @@ def test_no_student_of_the_sample_and_of_another_one_is_outside(kind: str, diffi
     more = Students(sheet, course.rules, number=5_003)
     for cell in course.cells:
         line = more.lines[cell.index]
-        written = line.written if line.written.ndim > 2 else line.written[None]
-        numbers = written[:, cell.row, cell.column]
+        digits = line.digits if line.digits.ndim > 2 else line.digits[None]
+        numbers = digits[:, cell.row, cell.column]
         assert cell.accepts(float(numbers.min()))
         assert cell.accepts(float(numbers.max()))
         assert cell.accepts(Decimal(cell.key))
