@@ -215,6 +215,7 @@ def _without_guesses(results: list[StudentResult]) -> list[StudentResult]:
 
 
 def _mark_file(path: Path, scheme: Scheme, sources: ProblemSources, max_seconds: float | None) -> StudentResult:
+    is_inferred = False
     try:
         if not path.resolve().is_relative_to(path.parent.resolve()):
             raise ProblemError("is a link to a file outside the folder. Copy the file into the folder.")
@@ -227,7 +228,8 @@ def _mark_file(path: Path, scheme: Scheme, sources: ProblemSources, max_seconds:
     except SchemeLineError as wrong:
         return StudentResult(path, (), wrong.mistakes[0], is_scheme_misfit=True)
     except ClearheadError as wrong:
-        return StudentResult(path, (), str(wrong).split("\n")[0].removeprefix(f"{shown_name(path)}: "))
+        sentence = str(wrong).split("\n")[0].removeprefix(f"{shown_name(path)}: ")
+        return StudentResult(path, (), sentence, is_inferred=is_inferred)
 
 
 def commonest_slips(results: list[StudentResult]) -> tuple[SharedSlip, ...]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WIDEST = 60  # characters of a column
 _MAX_CELL = 32_000  # characters; Excel allows 32,767 in a cell
-_CREATOR = b"<dc:creator>clearhead grades</dc:creator>"
+_CREATOR = b"clearhead grades</dc:creator>"
 _DATE = datetime(2000, 1, 1)  # the same grades give the same file
 
 

@@ -19,11 +19,7 @@ from clearhead.serve.worker_route import admit, answer_by_worker, json_bytes
 from clearhead.settings import Settings
 
 _ERRORS = (400, 413, 503, 504)
-_MAX_LINES, _MAX_SIDE = 200, 100  # of what can be written on a sheet
 _NUMBER = "softmax-2-7-01-v1-A"
-_Cell = Annotated[str, StringConstraints(max_length=100)]
-_Row = Annotated[tuple[_Cell, ...], Field(max_length=_MAX_SIDE)]
-_Line = Annotated[tuple[_Row, ...], Field(max_length=_MAX_SIDE)]
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
@@ -49,7 +45,7 @@ class QuizMarkRequest(Settings):
     """The body of /v1/quiz/mark."""
 
     number: _Name = Field(description="the number of the sheet")
-    lines: Annotated[dict[_Name, _Line], Field(max_length=_MAX_LINES)] = Field(
+    lines: dict[str, tuple[tuple[str, ...], ...]] = Field(
         description="the cells of every line as text, row by row; an empty text where nothing was written"
     )
     strict_rounding: bool = Field(False, description="count truncated and badly rounded numbers as errors")

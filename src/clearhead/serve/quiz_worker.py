@@ -26,6 +26,7 @@ from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.view import MatrixView, StepView
 
 _MAX_TRIES = 20  # sheets that are drawn to find one that tells a wrong rule apart
+_MAX_CELL = 100  # characters
 _NAMED = (Verdict.MISCONCEPTION, Verdict.TRANSCRIPTION)  # whose name says what was done and contains no number
 
 
@@ -133,13 +134,25 @@ def _working(sheet: QuizSheet, cells_by_name: Mapping[str, Sequence[Sequence[str
                 f"lines: {shorten(name)} is not a line to fill in on this sheet.{did_you_mean(name, steps)} Lines: "
                 f"{', '.join(steps)}."
             )
+        matrix = steps[name].matrix
+        _check_cells(name, cells, matrix.value.shape)
         if any(cell.strip() for row in cells for cell in row):
-            matrix = steps[name].matrix
             rows = tuple(tuple(cell.strip() for cell in row) for row in cells)
             lines.append(WrittenLine(matrix.symbol, rows, steps[name].record.where, name))
     if not lines:
         raise ProblemError("lines contains no number, so there is nothing to mark. Fill in a cell.")
     return Working(sheet.problem, tuple(lines), title=sheet.title, sheet=numbered_sheet(sheet))
+
+
+def _check_cells(name: str, cells: Sequence[Sequence[str]], shape: tuple[int, ...]) -> None:
+    """Raise an error for a line of another shape than on the sheet, or with a text that is no number."""
+    if [len(row) for row in cells] != [shape[1]] * shape[0]:
+        raise ProblemError(
+            f"lines: {shorten(name)} is {shape[0]} × {shape[1]} on this sheet. Send every row with all its cells, and "
+            "an empty text where nothing was written."
+        )
+    if any(len(cell) > _MAX_CELL for row in cells for cell in row):
+        raise ProblemError(f"lines: {shorten(name)} has a cell with more than {_MAX_CELL} characters. Write a number.")
 
 
 def _marks_data(sheet: QuizSheet, report: Report) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from typing import Any
 from clearhead.check.limits import MAX_VALUES, MAX_WORKING_BYTES
 from clearhead.check.read.number import visible
 from clearhead.check.read.problem_source import is_problem_file, load_given_problem, load_named_problem
-from clearhead.check.read.sheet_number import ProblemSources, SheetLookup, sheet_on_page
+from clearhead.check.read.sheet_number import ProblemSources, SheetLookup, sheet_on_page, without_sentences
+from clearhead.check.read.student_name import student_on_page
 from clearhead.check.read.written import WrittenReader
 from clearhead.check.working import Note, NumberedSheet, Working
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
@@ -173,7 +174,10 @@ def _read_page(text: str, name: str, sources: ProblemSources) -> list[Working]:
         return [replace(working, is_inferred=sources.problem is None) for working in workings]
     sheet = _numbered(page.number, sources, notes)
     problem = sources.problem if sheet is None else sheet.problem
-    workings = read_document(page.text, problem, name=visible(name))
+    if sheet is not None and sheet.read_page is not None and (lines := sheet.read_page(text)):
+        return [Working(sheet.problem, lines, student=student_on_page(text), sheet=sheet)]
+    content = page.text if sheet is None else without_sentences(page.text, sheet.sentences)
+    workings = read_document(content, problem, name=visible(name))
     return [replace(working, sheet=sheet, notes=(*notes, *working.notes)) for working in workings]
 
 

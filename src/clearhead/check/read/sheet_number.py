@@ -4,7 +4,7 @@ The sheets are drawn by another package, which imports this one: whoever reads a
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,10 @@ from clearhead.worksheet.problem import shorten
 
 _MAX_START = 20_000  # characters at the start of a page in which a number is searched
 _MAX_NUMBER = 100  # characters
+_MAX_LINE = 1000  # characters of a line in which a sentence of the sheet is searched
+_LEAST_LETTERS = 12  # of a sentence
+_MOST_AROUND = 30  # letters of commands around a sentence
+_BREAK = "\\hspace{0pt}"  # where a number can be broken in LaTeX
 _BEFORE = r"^[ \t>#*_|%-]{0,9}(?:\\[a-z]{1,20}\*?\{)?[ \t*_]{0,4}(?:practice )?"
 _AROUND = r"[ \t*_`|{]{0,9}(?:\\(?:texttt|textbf|verb\|)\{?)?[ \t*_`|{]{0,9}"
 _WORDS = r"(?:sheet(?: (?:number|no\.?))?|hoja)"
@@ -67,8 +71,25 @@ class NumberedPage:
     number: str = ""
 
 
+def without_sentences(text: str, sentences: Sequence[str]) -> str:
+    """Return a page without the lines that are prose of the sheet itself: a sentence above a table is not its name."""
+    known = [key for key in map(_letters, sentences) if len(key) >= _LEAST_LETTERS]
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        letters = _letters(line)
+        if any(key in letters and len(letters) <= len(key) + _MOST_AROUND for key in known):
+            lines[number] = ""
+    return "\n".join(lines)
+
+
+def _letters(text: str) -> str:
+    """Return the letters of a line, without its markup."""
+    return "".join(letter for letter in text[:_MAX_LINE].casefold() if letter.isalpha())
+
+
 def sheet_on_page(text: str) -> NumberedPage:
     """Return the number at the top of a page: `Sheet: self-attention-2-7-03-v1-K`; two sheets are an error."""
+    text = text.replace(_BREAK, "")
     lines = list(_NUMBER.finditer(text[:_MAX_START].replace("\r", "\n")))
     numbers = list(dict.fromkeys(match["number"] for match in lines))
     if not numbers:

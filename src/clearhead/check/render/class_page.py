@@ -41,7 +41,7 @@ class _Page:
     def overview(self) -> Iterator[str]:
         """Yield how many workings were marked, and the distribution of their marks."""
         num_workings = len(self.marked.results)
-        counted = f"{num_workings} working{'' if num_workings == 1 else 's'}"
+        counted = _count(num_workings, "working")
         marked = "all marked" if self.num_marked == num_workings else f"{self.num_marked} marked"
         yield f'<p class="score">{counted}, {marked}.'
         bands = mark_bands(self.marked)
@@ -106,7 +106,7 @@ class _Page:
         for quiz in self.quizzes:
             if not is_one:
                 variants = f", {len(quiz.sheets)} variants" if len(quiz.sheets) > 1 else ""
-                yield f'<h2 class="quiz">{escape(quiz.title)} ({quiz.num_workings} workings{variants})</h2>'
+                yield f'<h2 class="quiz">{escape(quiz.title)} ({_count(quiz.num_workings, "working")}{variants})</h2>'
             yield from self.lines(quiz, 2 if is_one else 3)
             yield from self.slips(quiz, 2 if is_one else 3)
 
@@ -244,6 +244,10 @@ def _bar(tally: LineTally, total: int) -> str:
     return (
         f'<svg class="bar" aria-hidden="true" viewBox="0 0 {_BAR} 16" preserveAspectRatio="none">{"".join(parts)}</svg>'
     )
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def _sign(state: LineState) -> str:
