@@ -237,11 +237,14 @@ def _write(sheets: "list[QuizSheet]", form: FormOptions, source: SourceOptions) 
 
 def _write_course(request: "QuizRequest", count: int, form: FormOptions) -> None:
     """Write one file for a course platform, with all sheets and their answers."""
+    from clearhead.cli.progress_bar import progress_bar
     from clearhead.quiz.course.choice import choose_course_sheets
+    from clearhead.quiz.course.slips import course_summary
 
     if form.is_folder or (form.chosen is QuizForm.qti and form.output is None):
         raise QuizError(f"--format {form.chosen} writes one file with all sheets. Give its name.", options=("output",))
-    sheets = choose_course_sheets(request, count)
+    with progress_bar("choosing sheets"):
+        sheets = choose_course_sheets(request, count)
     is_comma = form.decimal is DecimalSign.comma
     if form.chosen is QuizForm.moodle:
         from clearhead.quiz.course.moodle import to_moodle
@@ -251,6 +254,7 @@ def _write_course(request: "QuizRequest", count: int, form: FormOptions) -> None
         from clearhead.quiz.course.qti import to_qti
 
         _deliver(to_qti(sheets, has_decimal_comma=is_comma), form.output)
+    typer.echo(course_summary(sheets), err=True)
 
 
 def _deliver(content: bytes, output: Path | None) -> None:
