@@ -183,7 +183,7 @@ def _drawn(request: "QuizRequest", draw: DrawOptions, form: FormOptions) -> "lis
 def _existing(kind: str | None, draw: DrawOptions, source: SourceOptions) -> "QuizSheet":
     """Return the sheet of a number or a trace, which have all the settings of a sheet."""
     option = "--number" if source.number is not None else "--from-trace"
-    allowed = ("--decimals",) if source.from_trace is not None else ()
+    allowed = ("--decimals", "--blanks") if source.from_trace is not None else ()
     others = [name for name in ([kind] if kind else []) + draw.names if name not in allowed]
     if source.number is not None and source.from_trace is not None:
         others.append("--from-trace")
@@ -196,7 +196,9 @@ def _existing(kind: str | None, draw: DrawOptions, source: SourceOptions) -> "Qu
     assert source.from_trace is not None
     if source.where is None:
         raise QuizError("--from-trace needs the path of a head.", options=("where",))
-    return sheet_from_trace(source.from_trace, source.where, 2 if draw.decimals is None else draw.decimals)
+    decimals = 2 if draw.decimals is None else draw.decimals
+    blanks = "all" if draw.blanks is None else draw.blanks.value
+    return sheet_from_trace(source.from_trace, source.where, decimals, blanks)
 
 
 def _numbered(number: str, keys: Path | None) -> "QuizSheet":

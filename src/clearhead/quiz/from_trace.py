@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from clearhead.errors import QuizError
+from clearhead.quiz.blanks import choose_blanks
+from clearhead.quiz.chance import Chance
 from clearhead.quiz.draw import told_apart_by
 from clearhead.quiz.instructions import write_instructions
 from clearhead.quiz.number import TRACE_PREFIX, VERSION, check_letter
-from clearhead.quiz.request import QuizRequest
+from clearhead.quiz.request import QuizRequest, check_request
 from clearhead.quiz.sheet import QuizSheet, blank_cells
 from clearhead.quiz.tidy import MAX_GAP
 from clearhead.steps import Record
@@ -47,25 +49,28 @@ class _Head:
     keys: tuple[str, ...]
 
 
-def sheet_from_trace(path: str | Path, where: str, decimals: int = 2) -> QuizSheet:
+def sheet_from_trace(path: str | Path, where: str, decimals: int = 2, blanks: str = "all") -> QuizSheet:
     """Return a sheet on one head of the trace in a file; `where` is its path, encoder.0.self_attention.head.2."""
     traced = load_sheet(path)
     head = _head_at(traced, where, str(path))
     problem, notes = _shrunk(head, traced.title or Path(path).stem, where)
+    request = QuizRequest(problem["kind"], 3, blanks=blanks, decimals=decimals)
+    check_request(request)
     problem["rounding"] = {"lines": "rounded", "decimals": decimals, "ties": "half-up"}
-    number = _number(problem)
+    number = _number(problem, blanks)
     problem["title"] = f"{where} of a trained model · sheet {number}"
     key = solve(parse_problem(problem))
-    blanks = tuple(f"{record.where}:{record.symbol}" for record in key.trace)
-    view = SheetView(key, blanks)
+    patterns = choose_blanks(request, key, Chance(number))
+    view = SheetView(key, patterns)
     rules, _ = told_apart_by(problem, key, view)
-    request = QuizRequest(problem["kind"], 3, decimals=decimals)
     lines = [step.record for step in view.steps if blank_cells(step)]
-    return QuizSheet(request, number, problem, key, blanks, (*write_instructions(request, key, lines), *notes), rules)
+    sentences = (*write_instructions(request, key, lines), *notes)
+    return QuizSheet(request, number, problem, key, patterns, sentences, rules)
 
 
-def _number(problem: dict[str, Any]) -> str:
-    digest = hashlib.sha256(json.dumps(problem, sort_keys=True, ensure_ascii=False).encode("utf-8")).hexdigest()
+def _number(problem: dict[str, Any], blanks: str) -> str:
+    content = json.dumps([problem, blanks], sort_keys=True, ensure_ascii=False)
+    digest = hashlib.sha256(content.encode("utf-8")).hexdigest()
     body = f"{TRACE_PREFIX}-v{VERSION}-{digest[:8]}"
     return f"{body}-{check_letter(body)}"
 

@@ -78,6 +78,16 @@ def test_the_key_file_gives_the_same_sheet_and_full_marks(tmp_path: Path) -> Non
     assert b"load_key" in write_form(sheet, "notebook")
 
 
+def test_only_some_cells_can_be_left_blank(tmp_path: Path) -> None:
+    path = traced(tmp_path / "trace.json")
+    complete, hard = (sheet_from_trace(path, "self_attention.head.0", blanks=blanks) for blanks in ("all", "hard"))
+    assert hard.blanks == ("self_attention:A", "self_attention:Z")
+    assert len(complete.blanks) == len(complete.worksheet.trace)
+    assert hard.number != complete.number
+    with pytest.raises(QuizError, match="decimals = 0 is out of range"):
+        sheet_from_trace(path, "self_attention.head.0", decimals=0)
+
+
 def test_a_place_that_is_not_one_head_gets_one_sentence(tmp_path: Path) -> None:
     path = traced(tmp_path / "trace.json")
     with pytest.raises(QuizError, match=r"'self_attention' contains 2 heads. Heads: self_attention.head.0, self_att"):
