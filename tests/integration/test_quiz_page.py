@@ -262,6 +262,13 @@ def marker_errors(sheet: QuizSheet, desk: Any) -> set[tuple[int, int, int]]:
 # The page
 
 
+def show(desk: Desk, sheet: QuizSheet, decimal: Any = "point", **options: Any) -> Any:
+    """Open the page of a sheet, with time enough for a machine that is busy."""
+    page = desk.show(to_page(sheet, decimal=decimal), **options)
+    page.set_default_timeout(120_000)
+    return page
+
+
 def work_through(page: Any, texts: list[str]) -> None:
     """Type into all cells, by keyboard alone, starting from the first one."""
     for text in texts:
@@ -283,9 +290,9 @@ def test_a_sheet_is_worked_by_keyboard_alone_on_a_phone_in_the_dark_and_its_file
     desk: Desk, tmp_path: Path
 ) -> None:
     sheet = practice_sheet()
-    page = desk.show(to_page(sheet), viewport={"width": 360, "height": 740}, color_scheme="dark")
-    while page.evaluate("document.activeElement.id") != "student":
-        page.keyboard.press("Tab")
+    page = show(desk, sheet, viewport={"width": 360, "height": 740}, color_scheme="dark")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "student"
     page.keyboard.type("Ada")
     page.keyboard.press("Tab")
     answers = key_texts(sheet)
@@ -321,7 +328,7 @@ def test_a_sheet_is_worked_by_keyboard_alone_on_a_phone_in_the_dark_and_its_file
 
 def test_the_saved_file_of_a_slip_is_marked_with_the_error_carried_forward(desk: Desk, tmp_path: Path) -> None:
     sheet = practice_sheet()
-    page = desk.show(to_page(sheet))
+    page = show(desk, sheet)
     answers = key_texts(sheet)
     page.locator("input[data-cell]").first.focus()
     work_through(page, [f"{float(answers[0]) + 1:.3f}", *answers[1:]])
@@ -335,7 +342,7 @@ def test_the_saved_file_of_a_slip_is_marked_with_the_error_carried_forward(desk:
 
 
 def test_arrow_keys_move_between_cells_and_within_the_text(desk: Desk) -> None:
-    page = desk.show(to_page(practice_sheet()))
+    page = show(desk, practice_sheet())
     current = "document.activeElement.dataset.cell"
     page.locator("input[data-cell='0:0,0']").focus()
     for key, cell in [
@@ -356,7 +363,7 @@ def test_arrow_keys_move_between_cells_and_within_the_text(desk: Desk) -> None:
 
 
 def test_work_is_kept_in_the_browser_and_clear_asks_first(desk: Desk) -> None:
-    page = desk.show(to_page(practice_sheet()))
+    page = show(desk, practice_sheet())
     questions: list[str] = []
     answers = iter([False, True])
 
@@ -384,7 +391,7 @@ def test_work_is_kept_in_the_browser_and_clear_asks_first(desk: Desk) -> None:
 
 
 def test_two_sheets_do_not_share_their_work(desk: Desk) -> None:
-    page = desk.show(to_page(practice_sheet()))
+    page = show(desk, practice_sheet())
     page.locator("input[data-cell]").first.fill("0.75")
     other = desk.folder / "other.html"
     other.write_text(to_page(practice_sheet(seed=8)), encoding="utf-8")
@@ -393,7 +400,7 @@ def test_two_sheets_do_not_share_their_work(desk: Desk) -> None:
 
 
 def test_a_browser_that_keeps_nothing_is_said_and_the_page_works(desk: Desk) -> None:
-    page = desk.show(to_page(practice_sheet()))
+    page = show(desk, practice_sheet())
     page.add_init_script(
         "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('denied', 'SecurityError'); }})"
     )
@@ -406,7 +413,7 @@ def test_a_browser_that_keeps_nothing_is_said_and_the_page_works(desk: Desk) -> 
 
 def test_a_saved_working_is_loaded_again_and_other_files_are_refused(desk: Desk, tmp_path: Path) -> None:
     sheet = practice_sheet(blanks="row")
-    page = desk.show(to_page(sheet))
+    page = show(desk, sheet)
     answers = key_texts(sheet)
     page.locator("input[data-cell]").first.focus()
     work_through(page, answers)
@@ -436,7 +443,7 @@ def test_a_saved_working_is_loaded_again_and_other_files_are_refused(desk: Desk,
 
 def test_a_hint_is_the_rule_then_the_students_own_sum_then_the_answer(desk: Desk) -> None:
     sheet = practice_sheet()
-    page = desk.show(to_page(sheet))
+    page = show(desk, sheet)
     for cell, text in (("0:0,0", "2.5"), ("0:0,1", "-4"), ("1:1,0", "0.5")):
         page.locator(f"input[data-cell='{cell}']").fill(text)
     page.locator("input[data-cell='3:0,1']").focus()
@@ -453,7 +460,7 @@ def test_a_hint_is_the_rule_then_the_students_own_sum_then_the_answer(desk: Desk
 def test_a_decimal_comma_is_read_where_the_sheet_has_it_and_explained_where_not(desk: Desk) -> None:
     sheet = practice_sheet()
     for decimal, expected in (("comma", "Everything typed so far follows"), ("point", "it has a comma")):
-        page = desk.show(to_page(sheet, decimal=decimal))
+        page = show(desk, sheet, decimal)
         page.locator("input[data-cell]").first.fill(key_texts(sheet)[0].replace(".", ","))
         page.locator("#check").click()
         assert expected in page.locator("#result").inner_text()
@@ -461,7 +468,7 @@ def test_a_decimal_comma_is_read_where_the_sheet_has_it_and_explained_where_not(
 
 def test_cells_below_empty_lines_are_not_called_wrong_and_an_empty_page_says_so(desk: Desk) -> None:
     sheet = practice_sheet()
-    page = desk.show(to_page(sheet))
+    page = show(desk, sheet)
     page.locator("#check").click()
     assert page.locator("#result").inner_text() == "Nothing is typed yet."
     last = page.locator("input[data-cell]").last
@@ -474,7 +481,7 @@ def test_cells_below_empty_lines_are_not_called_wrong_and_an_empty_page_says_so(
 @pytest.mark.parametrize(("width", "scheme"), SCREENS)
 def test_axe_finds_no_serious_fault_before_and_after_a_check(desk: Desk, width: int, scheme: str) -> None:
     sheet = practice_sheet()
-    page = desk.show(to_page(sheet), viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = show(desk, sheet, viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert serious_faults(page) == []
     answers = key_texts(sheet)
     page.locator("input[data-cell]").first.focus()
@@ -488,7 +495,7 @@ def test_axe_finds_no_serious_fault_before_and_after_a_check(desk: Desk, width: 
 
 
 def test_on_paper_the_sheet_has_boxes_and_no_buttons(desk: Desk) -> None:
-    page = desk.show(to_page(practice_sheet()))
+    page = show(desk, practice_sheet())
     page.emulate_media(media="print")
     assert page.locator("#check").is_hidden()
     assert page.locator("button.hint").first.is_hidden()
