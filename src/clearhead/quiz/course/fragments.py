@@ -38,7 +38,7 @@ class Fragments:
 
     def question(self, gap: Gap) -> str:
         """Return the sheet: instructions, given matrices, and every line with `gap` in its blank cells."""
-        sentences = [*self.sheet.instructions, *self.course.rules.sentences()]
+        sentences = [*self.sheet.instructions, *self.course.rules.sentences(len(self._asked))]
         parts = [f"<p>{self.text(' '.join(sentences))}</p>"]
         for index, step in enumerate(self.sheet.view.steps):
             parts += [self._table(matrix, partial(self._printed, matrix)) for matrix in step.givens]

@@ -38,10 +38,10 @@ class CourseRules:
         """The fewest decimals of a number that is worked with and not written."""
         return self.decimals + _INNER_DECIMALS
 
-    def sentences(self) -> tuple[str, ...]:
-        """Return what the sheet states in addition to its instructions."""
+    def sentences(self, num_lines: int) -> tuple[str, ...]:
+        """Return what a sheet with blanks in some lines states in addition to its instructions."""
         inner = f"Keep at least {self.inner_decimals} decimals of every number that you do not write down."
-        if self.carry != "any":
+        if self.carry != "any" or num_lines == 1:
             return (inner,)
         return (inner, "It is also accepted if you continue with the rounded numbers, or with more decimals of them.")
 

@@ -13,7 +13,7 @@ from clearhead.check.numbered_sheet import PRINTED
 from clearhead.check.read.number import read_cell
 from clearhead.check.report import CellMark, Finding, LineMark, Report
 from clearhead.check.sums import plain_number
-from clearhead.check.verdict import Verdict
+from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
 from clearhead.check.working import Cells, Working, WrittenLine
 from clearhead.errors import QuizError
 from clearhead.quiz.sheet import QuizSheet, blank_cells, step_name
@@ -33,6 +33,7 @@ class StepMark:
     is_carried: bool = False  # whether it is right only because it follows from an earlier error
     is_unsupported: bool = False  # whether it cannot be judged, because earlier lines are missing
     finding: Finding | None = None
+    rounding: tuple[CellMark, ...] = ()  # numbers that are right except for their last digit
 
     @property
     def is_right(self) -> bool:
@@ -226,6 +227,7 @@ def _step_mark(report: Report, own: WrittenLine, blanks: Sequence[tuple[int, int
         is_carried=any(cell.verdict is Verdict.CARRIED for cell in cells),
         is_unsupported=any(cell.verdict is Verdict.UNSUPPORTED for cell in cells),
         finding=next((finding for finding in causes if finding.line == place), None),
+        rounding=tuple(cell for cell in cells if cell.verdict in ROUNDING_FAULTS),
     )
 
 

@@ -52,6 +52,10 @@ def praise(marked: StepMark) -> str:
         return "– These numbers cannot be judged, because too many earlier lines were left out."
     if marked.is_carried:
         return "✓ Right: these numbers follow from your own lines, which have an error further up."
+    if marked.rounding:
+        return (
+            f"✓ Right, but look at the last digit of {', '.join(cell.text for cell in marked.rounding[:_MAX_LISTED])}."
+        )
     return "✓ Right."
 
 

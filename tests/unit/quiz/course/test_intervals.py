@@ -96,12 +96,13 @@ def test_the_rules_state_the_constants_that_the_instructions_state() -> None:
 
 def test_the_rules_state_inner_decimals_and_what_is_accepted() -> None:
     sheet = draw_sheet(QuizRequest("self-attention", 2, 7))
-    assert rules_of(sheet, is_free=False).sentences() == (
+    assert rules_of(sheet, is_free=False).sentences(5) == (
         "Keep at least 5 decimals of every number that you do not write down.",
     )
-    assert rules_of(sheet, is_free=True).sentences()[1] == (
+    assert rules_of(sheet, is_free=True).sentences(5)[1] == (
         "It is also accepted if you continue with the rounded numbers, or with more decimals of them."
     )
+    assert rules_of(sheet, is_free=True).sentences(1) == rules_of(sheet, is_free=False).sentences(1)
     assert rules_of(sheet, is_free=False).carry == "full"
     assert rules_of(draw_sheet(QuizRequest("self-attention", 3, 7)), is_free=False).carry == "rounded"
 

@@ -6,6 +6,7 @@ from clearhead.check.verdict import Verdict
 from clearhead.errors import QuizError
 from clearhead.quiz import QuizRequest, draw_sheet, quiz_kinds
 from clearhead.quiz.practice.exercise import PracticeExercise
+from clearhead.quiz.practice.sentences import praise
 from clearhead.quiz.sheet import QuizSheet
 from clearhead.worksheet.solver import solve
 
@@ -59,6 +60,15 @@ def test_a_misconception_is_named_in_the_hint() -> None:
 def test_without_an_attempt_the_hint_is_the_sentence_of_the_step() -> None:
     work = exercise()
     assert work.hint(S, None) == f"{work.view(S).step.sentence} S = Q Kᵀ"
+
+
+def test_a_wrong_last_digit_is_mentioned_and_is_no_error() -> None:
+    work = exercise("A")
+    # S′ is printed as 5.66, 6.36 and 6.36, 4.95: 1 / (1 + e^0.70) = 0.3318 and 1 / (1 + e^-1.41) = 0.8038
+    assert praise(work.mark(WEIGHTS, (("0.33", "0.67"), ("0.80", "0.20")))) == "✓ Right."
+    marked = work.mark(WEIGHTS, (("0.34", "0.67"), ("0.80", "0.20")))
+    assert marked.is_right
+    assert praise(marked) == "✓ Right, but look at the last digit of 0.34."
 
 
 def test_errors_are_carried_forward() -> None:
