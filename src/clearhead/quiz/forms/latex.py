@@ -7,6 +7,7 @@ from clearhead.quiz.forms.decimals import with_decimal_sign
 from clearhead.quiz.sheet import QuizSheet
 from clearhead.worksheet.render.latex_text import escape
 
+_PLAIN = str.maketrans({"′": "'", "″": "''", "\u0303": "~"})
 _LENGTH = re.compile(r"(\d+\.\d+(?:em|pt|mm))")
 _NUMBERED = (r"\bigskip", r"\clearheadsum", r"{\small", r"{\footnotesize")  # starts of lines with numbers in them
 
@@ -17,12 +18,17 @@ def write(sheet: QuizSheet, is_key: bool, decimal: str) -> bytes:
     lines = worked.split("\n")
     rounding = next(place for place, line in enumerate(lines) if escape(sheet.worksheet.rounding.describe()) in line)
     head = [rf"{{\small Sheet: \texttt{{{escape(sheet.number)}}}{'' if is_key else _name_line()}\par}}"]
-    head += [rf"{{\small {escape(sentence)}\par}}" for sentence in introduction(sheet, is_key)]
+    head += [rf"{{\small {_text(sentence)}\par}}" for sentence in introduction(sheet, is_key)]
     lines[rounding : rounding + 1] = head
     if not is_key:
         end = next(place for place, line in enumerate(lines) if line == r"\par\endgroup")
-        lines[end:end] = ["", rf"\bigskip{{\footnotesize {escape(told_apart_sentence(sheet))}\par}}"]
+        lines[end:end] = ["", rf"\bigskip{{\footnotesize {_text(told_apart_sentence(sheet))}\par}}"]
     return "\n".join(_with_decimal_sign(line, decimal) for line in lines).encode("utf-8")
+
+
+def _text(sentence: str) -> str:
+    """Return a sentence for LaTeX; primes and combining marks of symbols are written with plain characters."""
+    return escape(sentence.translate(_PLAIN))
 
 
 def _name_line() -> str:

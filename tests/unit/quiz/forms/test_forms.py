@@ -74,6 +74,8 @@ def test_latex_has_the_blanks_and_keeps_its_lengths(sheet: QuizSheet) -> None:
     assert text.count(r"\underline{") == num_blanks(sheet)
     assert "1{,}4142" in text
     assert r"\rule{60mm}{0.4pt}" in text
+    assert "no scaling (S')" in text
+    assert "U+" not in text
     assert r"\renewcommand{\arraystretch}{1.7}" in text
     assert r"\underline{" not in write_latex(sheet, True, "point").decode()
 
