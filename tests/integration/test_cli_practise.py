@@ -92,6 +92,12 @@ def test_piped_numbers_are_marked_and_shown(tmp_path: Path) -> None:
     assert load_progress(tmp_path / "p.json").num_finished == 1
 
 
+def test_bytes_that_are_not_text_are_no_numbers(tmp_path: Path) -> None:
+    done = run(*SOFTMAX, text=b"\xff\x00 1 2\nquit\n", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "cannot be used: it is not a number." in done.stdout
+
+
 def test_the_progress_can_be_forgotten(tmp_path: Path) -> None:
     run(*SOFTMAX, cwd=tmp_path)
     assert (tmp_path / "p.json").exists()

@@ -1,5 +1,6 @@
 """`clearhead practise`: work exercises in the terminal, one step at a time, marked at once."""
 
+import io
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -82,6 +83,8 @@ class _Terminal:
 
     def __init__(self) -> None:
         self._is_terminal = sys.stdin.isatty()
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="replace")  # other bytes than text are not numbers, and no fault of ours
         if self._is_terminal:
             with suppress(ImportError):  # Windows has no readline
                 import_module("readline")  # lets `input` edit and recall lines

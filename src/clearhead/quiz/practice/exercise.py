@@ -79,6 +79,15 @@ class PracticeExercise:
             columns.setdefault(row, []).append(column)
         return columns
 
+    def resume(self, lines: Mapping[str, Cells], errors: Sequence[str]) -> None:
+        """Continue with lines by the name of their step; a line that does not fit the sheet is asked for again."""
+        for index in self.steps:
+            cells, printed = lines.get(self.name(index)), _printed(self.view(index))
+            if cells is not None and (not cells or _fits(cells, printed)):
+                self.lines[index] = cells
+                if cells and self.name(index) in errors:
+                    self.has_error.add(index)
+
     def fill(self, index: int, rows: Mapping[int, list[str]]) -> Cells:
         """Return a line with the texts of the student in the blank cells of some rows."""
         cells = [list(row) for row in self.lines.get(index) or _printed(self.view(index))]
@@ -199,6 +208,14 @@ class _OwnNumbers:
     def plain(self, number: float) -> Number:
         """Return a single number."""
         return Number(plain_number(float(number), 12))
+
+
+def _fits(cells: Cells, printed: Cells) -> bool:
+    """Return whether a line has the shape and the printed numbers of the sheet, and a number in every cell."""
+    if [len(row) for row in cells] != [len(row) for row in printed]:
+        return False
+    pairs = [pair for rows in zip(cells, printed, strict=True) for pair in zip(*rows, strict=True)]
+    return all((text == shown or not shown) and not read_cell(text).problem for text, shown in pairs)
 
 
 def _value(text: str) -> float:

@@ -61,6 +61,7 @@ class PracticeSession:
 
     def run(self) -> None:
         """Practise until the student stops or the input ends."""
+        self.progress = load_progress(self.path)
         self.tell(f"Your progress is saved in {self.path}. Type ? for help.")
         try:
             while True:
@@ -120,9 +121,7 @@ class PracticeSession:
     def _practise(self, key: str) -> None:
         sheet, state = self._open(key)
         exercise = PracticeExercise(sheet)
-        names = {exercise.name(index): index for index in exercise.steps}
-        exercise.lines = {names[name]: cells for name, cells in state.lines.items() if name in names}
-        exercise.has_error = {names[name] for name in state.errors if name in names}
+        exercise.resume(state.lines, state.errors)
         self._introduce(key, sheet)
         self._save_open(key, state)
         for number, index in enumerate(exercise.steps, 1):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+from clearhead.check.read.number import read_cell
 from clearhead.errors import ClearheadError
 from clearhead.quiz.practice.exercise import PracticeExercise, StepMark
 from clearhead.quiz.practice.progress import OpenSheet
@@ -53,7 +54,12 @@ class StepDialogue:
         self.talk, self.exercise, self.index, self.state = talk, exercise, index, state
         self._save = save
         self._columns = exercise.blank_columns(index)
-        self._typed = {row: list(state.typed[str(row)]) for row in self._columns if str(row) in state.typed}
+        self._typed = {
+            row: list(state.typed[str(row)])
+            for row, columns in self._columns.items()
+            if len(state.typed.get(str(row), ())) == len(columns)
+            and not any(read_cell(text).problem for text in state.typed[str(row)])
+        }
         self._open_rows = [row for row in self._columns if row not in self._typed]
         self._last: StepMark | None = None
 

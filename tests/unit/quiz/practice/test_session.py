@@ -1,5 +1,6 @@
 """The dialogue: a student who types, makes an error, asks for help, stops and continues."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from clearhead.errors import QuizError
 from clearhead.quiz import sheet_of_number
 from clearhead.quiz.practice.exercise import PracticeExercise
-from clearhead.quiz.practice.progress import load_progress
+from clearhead.quiz.practice.progress import load_progress, save_progress
 from clearhead.quiz.practice.sentences import matrix_text
 from clearhead.quiz.practice.session import PracticeOptions, PracticeSession
 from clearhead.quiz.practice.step_dialogue import COMMANDS
@@ -210,6 +211,21 @@ def test_an_open_sheet_of_an_unknown_version_is_left_out(path: Path) -> None:
     script = practise(path)
     assert "The unfinished exercise is left out: 'softmax-1-7-01-v99-K'" in script.text
     assert load_progress(path).open_sheets["softmax 1"].number != number
+
+
+def test_lines_that_do_not_fit_the_sheet_are_asked_for_again(path: Path) -> None:
+    practise(path, kind="feed-forward", difficulty=2)
+    work = current(path, "feed-forward 2")
+    first = work.steps[0]
+    practise(path, *rows(work, first), kind="feed-forward", difficulty=2)
+    progress = load_progress(path)
+    state = progress.open_sheets["feed-forward 2"]
+    for cells in ((("1",),), tuple(tuple("x" for _ in row) for row in work.answer(first))):
+        edited = replace(state, lines={work.name(first): cells}, typed={"0": ("1",), "1": ("x", "y", "z"), "a": ()})
+        save_progress(path, progress.with_open("feed-forward 2", edited))
+        script = practise(path, kind="feed-forward", difficulty=2)
+        assert f"Step 1 of {len(work.steps)}." in script.text
+        assert "typed earlier" not in script.text
 
 
 def test_an_unknown_kind_has_a_close_match(path: Path) -> None:
