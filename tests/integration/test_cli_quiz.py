@@ -81,6 +81,7 @@ def test_the_kinds_are_listed() -> None:
         (["softmax", "--decimals", "9"], "decimals = 9 is out of range. Give an integer from 1 to 4 (--decimals)."),
         (["softmax", "--count", "3"], "3 sheets need a folder. Give the name of a folder (--output)."),
         (["softmax", "--count", "3", "-o", "x.md"], "3 sheets need a folder, and x.md is the name of a file."),
+        (["softmax", "-o", "x.pdf"], "'.pdf' is not the extension of a form of sheets"),
         (["softmax", "--count", "1000", "-o", "x"], "count = 1000 is not possible."),
         (["--number", "softmax-2-7-01-v1-B"], "the check letter B does not fit the rest"),
         (["--number", "nonsense"], "'nonsense' is not the number of a sheet."),

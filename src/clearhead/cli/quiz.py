@@ -100,7 +100,14 @@ class FormOptions:
     def chosen(self) -> QuizForm:
         """The form given by an option, or else by the suffix of the output file."""
         own = QuizForm.json if self.as_json else self.form
-        return own or format_of_file(self.output, QuizForm) or QuizForm.markdown
+        form = own or format_of_file(self.output, QuizForm)
+        if form is None and self.output is not None and not self.is_folder:
+            raise QuizError(
+                f"'{self.output.suffix}' is not the extension of a form of sheets: .md, .tex, .html, .json, .ipynb, "
+                ".xml or .zip. For a PDF write .tex and compile it with pdflatex.",
+                options=("form", "output"),
+            )
+        return form or QuizForm.markdown
 
     @property
     def is_folder(self) -> bool:
