@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 from clearhead.errors import QuizError
@@ -113,6 +112,7 @@ def run_code(notebook: Any) -> Any:
 @pytest.mark.parametrize("blanks", ["all", "row"])
 def test_a_notebook_is_valid_and_its_key_marks_itself_with_full_marks(blanks: str) -> None:
     sheet = draw_sheet(QuizRequest("masked-self-attention", 2, seed=5, blanks=blanks))
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     for is_key in (False, True):
         notebook = nbformat.reads(write_notebook(sheet, is_key, "point").decode(), 4)
         nbformat.validate(notebook)
@@ -123,6 +123,7 @@ def test_a_notebook_is_valid_and_its_key_marks_itself_with_full_marks(blanks: st
 
 
 def test_an_empty_notebook_says_that_no_cell_is_filled_in(sheet: QuizSheet) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
     notebook = nbformat.reads(write_notebook(sheet, False, "point").decode(), 4)
     with pytest.raises(QuizError, match="no cell of sheet"):
         run_code(notebook)
