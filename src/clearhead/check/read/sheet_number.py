@@ -20,14 +20,14 @@ _MAX_LINE = 1000  # characters of a line in which a sentence of the sheet is sea
 _LEAST_LETTERS = 12  # of a sentence
 _MOST_AROUND = 30  # letters of commands around a sentence
 _BREAK = "\\hspace{0pt}"  # where a number can be broken in LaTeX
-_BEFORE = r"^[ \t>#*_|%-]{0,9}(?:\\[a-z]{1,20}\*?\{)?[ \t*_]{0,4}(?:practice )?"
+_BEFORE = r"(?:^|[·(,;|—–\t]|  )[ \t>#*_|%-]{0,9}(?:\\[a-z]{1,20}\*?\{)?[ \t*_]{0,4}(?:practice )?"
 _AROUND = r"[ \t*_`|{]{0,9}(?:\\(?:texttt|textbf|verb\|)\{?)?[ \t*_`|{]{0,9}"
 _WORDS = r"(?:sheet(?: (?:number|no\.?))?|hoja)"
 # Letters, digits and at least three hyphens; "sheet 3" and a date are not the number of a practice sheet, and a number
 # with a mistyped letter is, so that it is reported.
 _NUMBER = re.compile(
     rf"{_BEFORE}{_WORDS}[ \t*_]{{0,4}}[:=#|]?{_AROUND}(?P<number>(?=\S{{0,99}}[A-Za-z])(?=\S{{0,99}}\d)"
-    rf"[^\W_]{{1,40}}(?:[-‐‑–−][^\W_]{{1,40}}){{3,16}})[^\n]{{0,400}}$",
+    rf"[^\W_]{{1,40}}(?:[-‐‑–−][^\W_]{{1,40}}){{3,16}})(?![^\W_])[ \t*_`|}}),;]{{0,9}}",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -98,6 +98,6 @@ def sheet_on_page(text: str) -> NumberedPage:
         raise ProblemError(
             f"names two sheets, {shorten(numbers[0])} and {shorten(numbers[1])}. Hand in one file for each sheet."
         )
-    for match in lines:
-        text = text[: match.start()] + " " * (match.end() - match.start()) + text[match.end() :]
+    for match in reversed(lines):
+        text = f"{text[: match.start()]} {text[match.end() :]}"
     return NumberedPage(text, numbers[0])

@@ -67,6 +67,9 @@ def test_a_working_of_any_format_is_of_the_sheet_whose_number_it_has(suffix):
         f"Sheet: \\texttt{{{NUMBER}}}\\hfill Name: Ada",
         f"\\textbf{{Sheet {NUMBER.replace('-v1', chr(92) + 'hspace{0pt}-v1')}}}",
         f"# Practice sheet {NUMBER}",
+        f"# Softmax · sheet {NUMBER} (solution)",
+        f"Name: Ada        Sheet: {NUMBER}",
+        f"Name: Ada, sheet: {NUMBER}, Monday",
         f"Sheet {NUMBER.replace('-', '–')}",
     ],
 )
@@ -109,6 +112,12 @@ def test_a_number_that_does_not_exist_is_one_sentence(content, suffix):
 def test_a_number_that_is_not_text_is_refused(number):
     with pytest.raises(ProblemError, match="is not the number of a sheet. Copy it from the sheet."):
         load_workings({"sheet": number, "written": {"A": [[1]]}}, sheets=find)
+
+
+@pytest.mark.parametrize("line", ["Name: Ada   Sheet: {}", "Sheet: {}   Name: Ada", "Sheet: {}, Name: Ada"])
+def test_a_name_beside_the_number_stays(line):
+    working = read(f"{line.format(NUMBER)}\n\nA = [[0.27, 0.73]]\n", ".md")
+    assert (working.student, working.sheet.number) == ("Ada", NUMBER)
 
 
 def test_sheet_and_problem_together_and_neither_of_them_are_errors():
