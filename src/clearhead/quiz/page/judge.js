@@ -157,7 +157,7 @@ function imagesOf(sheet, record, { state, line, verdicts, references }) {
     innerUnit = Math.min(innerUnit, 10 * Math.max(...proved.map(({ cell }) => cell.unit)));
   }
   const wide = { innerUnit, rootDecimals: ownUnit > 0.01 ? 1 : 2, logs: SHORT_LOGS };
-  const strict = { innerUnit: Math.min(INNER_UNIT, 10 ** -sheet.decimals), rootDecimals: STATED_DECIMALS, logs: STATED_LOGS };
+  const strict = { innerUnit: 10 ** -(Math.max(2, sheet.decimals) + 1), rootDecimals: STATED_DECIMALS, logs: STATED_LOGS };
   const parents = [...new Set(Object.values(record.inputs).flatMap(parentsOf))];
   const boxes = state.memory.map((matrix, index) => (parents.includes(index) ? hullOf(matrix, state.digits[index]) : matrix));
   return {

@@ -93,7 +93,7 @@ class _WorkPage:
         """Yield the instructions of the sheet, and the digits to keep in numbers that are not typed."""
         yield from self.sheet.instructions
         if any(step.step.name in _SHORTENED_STEPS for step in self.view.steps):
-            decimals = max(2, self.sheet.worksheet.rounding.shown_decimals)
+            decimals = max(2, self.sheet.worksheet.rounding.shown_decimals) + 1
             yield (
                 f"Keep at least {decimals} decimals in numbers that you use and do not type "
                 "(exponentials, their sum, a root)."

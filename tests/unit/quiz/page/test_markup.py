@@ -40,7 +40,7 @@ def test_with_tokens_as_columns_a_field_knows_its_cell_with_tokens_as_rows() -> 
 def test_a_page_says_how_to_round_and_how_many_inner_digits_to_keep() -> None:
     page = to_page(practice_sheet())
     assert "write every number to 3 decimals (half up)" in page
-    assert "Keep at least 3 decimals in numbers that you use and do not type" in page
+    assert "Keep at least 4 decimals in numbers that you use and do not type" in page
     assert "Keep at least" not in to_page(practice_sheet("convolution", 1)), "it has no exponentials and no roots"
 
 
