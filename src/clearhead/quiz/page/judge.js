@@ -96,7 +96,7 @@ function judgeLines(sheet, lines, truths, mayCut) {
       result.numCut += judged.verdict === "truncated" ? 1 : 0;
       result.numUp += judged.isUp ? 1 : 0;
     }));
-    store(state, record, index, { line, verdicts, references, images, styles, sheet, mayCut });
+    store(state, record, { line, verdicts, references, images, styles, sheet, mayCut });
     result.records.push({ verdicts, expected: references.x });
   });
   const wrongIn = (record) => record.verdicts.some((row) => row.some((judged) => judged && WRONG.has(judged.verdict)));
@@ -108,7 +108,7 @@ const at = (references, i, j) => Object.fromEntries(Object.entries(references).m
 /* Rules 1 to 4: the verdict is null where none of them fits. */
 function firstRules(cell, reference) {
   if (!cell) return null;
-  if (cell.isShown) return { verdict: "shown", expected: cell.value };
+  if (cell.isShown) return { verdict: "shown" };
   if (cell.problem) return { verdict: "unreadable", problem: cell.problem };
   const fromHat = fit(cell, reference.hat), fromX = fit(cell, reference.x);
   const largest = Math.max(Math.abs(reference.hat), Math.abs(reference.x));
@@ -151,12 +151,12 @@ function imagesOf(sheet, record, { state, line, verdicts, references }) {
   const proved = typed.filter(({ judged, cell }) => PROVED.has(judged.verdict) && !cell.isWhole && cell.unit > 0);
   const remaining = typed.filter(({ judged }) => judged.verdict === null).length;
   const largest = Math.max(0, ...references.x.flat().map(Math.abs).filter(Number.isFinite));
-  const ownUnit = line.cells.flat().some(Boolean) ? unitOf(line.style, largest) : 0;
-  let innerUnit = Math.min(INNER_UNIT, 100 * ownUnit || INNER_UNIT);
+  const lineUnit = line.cells.flat().some(Boolean) ? unitOf(line.style, largest) : 0;
+  let innerUnit = Math.min(INNER_UNIT, 100 * lineUnit || INNER_UNIT);
   if (proved.length >= Math.max(SURE, 3 * remaining)) {
     innerUnit = Math.min(innerUnit, 10 * Math.max(...proved.map(({ cell }) => cell.unit)));
   }
-  const wide = { innerUnit, rootDecimals: ownUnit > 0.01 ? 1 : 2, logs: SHORT_LOGS };
+  const wide = { innerUnit, rootDecimals: lineUnit > 0.01 ? 1 : 2, logs: SHORT_LOGS };
   const strict = { innerUnit: 10 ** -(Math.max(2, sheet.decimals) + 1), rootDecimals: STATED_DECIMALS, logs: STATED_LOGS };
   const parents = [...new Set(Object.values(record.inputs).flatMap(parentsOf))];
   const boxes = state.memory.map((matrix, index) => (parents.includes(index) ? hullOf(matrix, state.digits[index]) : matrix));
@@ -185,7 +185,7 @@ function imageWith(sheet, record, values, numbers) {
 }
 
 /* Keep what later records use: the digits, what they stand for, the right numbers, and the ranges. */
-function store(state, record, index, { line, verdicts, references, images, styles, sheet, mayCut }) {
+function store(state, record, { line, verdicts, references, images, styles, sheet, mayCut }) {
   const inputsAreExact = Object.values(record.inputs).flatMap(parentsOf).every((parent) => isExactRange(state.ranges[parent]));
   const lineState = { x: [], hat: [], right: [], rightX: [], bad: [], open: [], ranges: [], digits: [], memory: [] };
   line.cells.forEach((row, i) => {
