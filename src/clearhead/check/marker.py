@@ -75,10 +75,8 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
         raise _nothing_marked(working, marked)
     with np.errstate(all="ignore"):
         report = ReportWriter(working, marked, scheme_of_sheet(scheme or Scheme(), working, marked.graph)).report()
-    if sheet is None:
-        return report
-    notes = tuple(note for note in report.notes if note.place != PRINTED)
-    return replace(report, sheet=sheet.number, quiz=sheet.quiz, notes=notes)
+    number, quiz = ("", "") if sheet is None else (sheet.number, sheet.quiz)
+    return replace(report, sheet=number, quiz=quiz, notes=tuple(note for note in report.notes if note.place != PRINTED))
 
 
 def _as_sentences(notes: Sequence[Note]) -> str:

@@ -4,7 +4,9 @@ The lines that a sheet prints count as written, because the student works from t
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from clearhead.check.numbered_sheet import PRINTED
 from clearhead.check.working import Working, WrittenLine
 from clearhead.quiz.sheet import QuizSheet
 from clearhead.worksheet.rounding import BLANK
@@ -13,7 +15,8 @@ from clearhead.worksheet.view import SheetView
 
 def printed_lines(sheet: QuizSheet) -> tuple[WrittenLine, ...]:
     """Return the lines with the numbers that the sheet prints; a cell to fill in is empty."""
-    return tuple(line for line in _lines(sheet.view) if any(cell for row in line.cells for cell in row))
+    lines = (line for line in _lines(sheet.view) if any(cell for row in line.cells for cell in row))
+    return tuple(replace(line, place=PRINTED) for line in lines)
 
 
 def key_lines(sheet: QuizSheet) -> tuple[WrittenLine, ...]:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from clearhead.check.look_alikes import LookAlike
 from tests.unit.check.school import NO_EXP, ONE, RIGHT, TWO, hand_in, mark
 
 SLIP = {"S": [["1", "2"], ["4", "1"]], "A": [["0.27", "0.73"], ["0.95", "0.05"]]}
@@ -13,7 +14,7 @@ def test_the_same_slips_on_the_same_variant_are_listed_and_a_shared_misconceptio
     hand_in(tmp_path, "Cy", TWO, A=NO_EXP[TWO])
     hand_in(tmp_path, "Di", TWO, A=NO_EXP[TWO])
     (pair,) = mark(tmp_path).alike
-    assert (pair.first, pair.second, pair.num_shared, pair.num_wrong) == ("Ada", "Ben", 3, 3)
+    assert pair == LookAlike("Ada", "Ben", num_shared=3, num_wrong=3)
     assert pair.sentence == "Ada and Ben share 3 of 3 numbers that differ from the solution"
 
 

@@ -73,11 +73,11 @@ class NumberedPage:
 
 def without_sentences(text: str, sentences: Sequence[str]) -> str:
     """Return a page without the lines that are prose of the sheet itself: a sentence above a table is not its name."""
-    known = [key for key in map(_letters, sentences) if len(key) >= _LEAST_LETTERS]
+    keys = [key for key in map(_letters, sentences) if len(key) >= _LEAST_LETTERS]
     lines = text.split("\n")
     for number, line in enumerate(lines):
         letters = _letters(line)
-        if any(key in letters and len(letters) <= len(key) + _MOST_AROUND for key in known):
+        if any(key in letters and len(letters) <= len(key) + _MOST_AROUND for key in keys):
             lines[number] = ""
     return "\n".join(lines)
 
