@@ -475,6 +475,11 @@ def test_cells_below_empty_lines_are_not_called_wrong_and_an_empty_page_says_so(
     last.fill(key_texts(sheet)[-1])
     page.locator("#check").click()
     assert page.locator("[data-mark=wrong]").count() == 0
+    assert page.locator(".words").count() == 0
+    last.focus()
+    name = "Z, row falls, column 2: "
+    assert page.locator(".words").inner_text().startswith(name), "the mark in words, beside the matrix"
+    assert last.get_attribute("aria-label") == page.locator(".words").inner_text()
     assert "50 of 51 cells are empty." in page.locator("#result").inner_text()
 
 

@@ -92,7 +92,19 @@ function unmark(fromRecord) {
     field.setAttribute("aria-label", field.dataset.name);
   }
   for (const line of document.querySelectorAll(".first-wrong")) if (Number(line.id.slice(4)) >= fromRecord) line.classList.remove("first-wrong");
+  for (const note of document.querySelectorAll(".words")) note.remove();
   resultText.textContent = "";
+}
+
+/* The mark of the selected cell in words; screen readers have the same words in its label. */
+function showWords(field) {
+  for (const note of document.querySelectorAll(".words")) note.remove();
+  if (!field.closest("td").dataset.mark) return;
+  const note = document.createElement("p");
+  note.className = "note words";
+  note.setAttribute("aria-hidden", "true");
+  note.textContent = field.getAttribute("aria-label");
+  field.closest("figure").append(note);
 }
 
 function check() {
@@ -119,7 +131,7 @@ function sentenceOf(result) {
   if (result.firstWrong < 0) {
     const verdicts = result.records.flatMap((record) => record.verdicts.flat());
     const unsure = verdicts.filter((judged) => judged && MARKS_OF[judged.verdict] === "unsure").length;
-    const open = unsure ? ` ${unsure} marked "?": point at or select the cell to read why.` : "";
+    const open = unsure ? ` ${unsure} marked "?": select the cell to read why.` : "";
     return numEmpty || unsure ? `Everything typed so far follows from the lines above.${open}${empty}` : "All cells are right.";
   }
   const names = fields.filter((field) => {
@@ -235,7 +247,10 @@ function clear() {
 
 for (const field of fields) {
   field.addEventListener("keydown", onKey);
-  field.addEventListener("focus", () => (lastField = field));
+  field.addEventListener("focus", () => {
+    lastField = field;
+    showWords(field);
+  });
   field.addEventListener("input", () => {
     unmark(placeOf(field)[0]);
     keep();
