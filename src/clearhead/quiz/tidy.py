@@ -72,11 +72,17 @@ def _must_be_symmetric(record: Record) -> bool:
 
 
 def _has_equal_rows(value: Array) -> bool:
-    return any(np.array_equal(first, second) for first, second in combinations(value, 2))
+    return any(_is_equal(first, second) for first, second in combinations(value, 2))
 
 
 def _is_symmetric(value: Array) -> bool:
-    return value.shape[0] == value.shape[1] > 1 and bool(np.array_equal(value, value.T))
+    return value.shape[0] == value.shape[1] > 1 and _is_equal(value, value.T)
+
+
+def _is_equal(first: Array, second: Array) -> bool:
+    """Compare numbers, of which some can be -∞; the last digit of float64 depends on the processor."""
+    with np.errstate(invalid="ignore"):
+        return bool(np.all((first == second) | (np.abs(first - second) < _SAME)))
 
 
 def is_copied(record: Record) -> bool:

@@ -20,6 +20,7 @@ from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.worksheet import Worksheet
 
 _SAME = 1e-9
+_SLACK = 1e-6  # of a unit: float64 must not decide a tie, because its last digit depends on the processor
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def wrong_lines(exact: Worksheet, key: Worksheet, indices: Collection[int]) -> l
     values = [np.asarray(record.value) for record in key_graph.records]
     fetch = fetch_from(values, key_graph.givens)
     unit, lines = 10.0**-rounding.shown_decimals, []
+    margin = unit * (1.0 + _SLACK)
     with np.errstate(all="ignore"):
         images = _compared(graph, [rounding.rounded(value) for value in values], rounding.shown_decimals).images[True]
         for index in sorted(indices):
@@ -66,7 +68,7 @@ def wrong_lines(exact: Worksheet, key: Worksheet, indices: Collection[int]) -> l
                     continue
                 digits = rounding.rounded(variant.value)
                 is_finite = np.isfinite(digits)
-                outside = (digits - unit > image.high) | (digits + unit < image.low)
+                outside = (digits - margin > image.high) | (digits + margin < image.low)
                 differs = np.where(is_finite, outside, digits != values[index])
                 lines.append(
                     WrongRuleLine(index, variant.name, digits, changes, np.asarray(differs, dtype=bool) & changes)
