@@ -131,8 +131,8 @@ function sentenceOf(result) {
   if (result.firstWrong < 0) {
     const verdicts = result.records.flatMap((record) => record.verdicts.flat());
     const unsure = verdicts.filter((judged) => judged && MARKS_OF[judged.verdict] === "unsure").length;
-    const open = unsure ? ` ${unsure} marked "?": select the cell to read why.` : "";
-    return numEmpty || unsure ? `Everything typed so far follows from the lines above.${open}${empty}` : "All cells are right.";
+    if (unsure) return `Nothing is wrong so far. ${unsure} marked "?": select the cell to read why.${empty}`;
+    return numEmpty ? `Everything typed so far follows from the lines above.${empty}` : "All cells are right.";
   }
   const names = fields.filter((field) => {
     const [index, i, j] = placeOf(field);
