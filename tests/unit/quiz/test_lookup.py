@@ -53,6 +53,7 @@ def test_a_damaged_number_is_one_sentence(sheet, number, sentence):
         check(written(sheet, number), sheets=sheet_lookup())
     assert len(error.value.mistakes) == 1
     assert sentence in error.value.mistakes[0]
+    assert error.value.options == (("keys",) if number.startswith("trace") else ())
 
 
 def test_a_sheet_from_a_trace_is_found_in_the_folder_of_its_key_file(sheet, tmp_path: Path):

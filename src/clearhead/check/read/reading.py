@@ -19,7 +19,7 @@ from clearhead.check.read.sheet_number import ProblemSources, SheetLookup, sheet
 from clearhead.check.read.student_name import student_on_page
 from clearhead.check.read.written import WrittenReader
 from clearhead.check.working import Note, NumberedSheet, Working
-from clearhead.errors import ClearheadError, ProblemError, did_you_mean
+from clearhead.errors import ClearheadError, Options, ProblemError, did_you_mean
 from clearhead.files.bounded import UnreadableFileError, read_bounded
 from clearhead.files.reading import utf8_text
 from clearhead.worksheet.problem import shorten
@@ -285,7 +285,7 @@ def _read_working(data: Mapping[str, Any], sources: ProblemSources) -> Working:
         sheet=fields.sheet,
     )
     if mistakes:
-        raise ProblemError(mistakes)
+        raise ProblemError(mistakes, options=fields.options)
     return working
 
 
@@ -306,7 +306,7 @@ def _read_table(content: bytes, name: str, suffix: str, sources: ProblemSources)
     fields.has_decimal_comma()  # only to collect its errors; the table has the answer
     rounded = fields.rounded()
     if mistakes:
-        raise ProblemError(mistakes)
+        raise ProblemError(mistakes, options=fields.options)
     return Working(
         problem=problem,
         lines=table.lines,
@@ -327,6 +327,7 @@ class _Fields:
         self.data = data
         self.notes: list[Note] = []
         self.problem_file = ""  # the file that the problem of the working was read from
+        self.options: Options = ()  # the parameters with which a sheet can be found
         self.sheet: NumberedSheet | None = None  # the practice sheet that the problem belongs to
         self._mistakes = mistakes
 
@@ -371,6 +372,7 @@ class _Fields:
             self.sheet = _numbered(self.data["sheet"], sources, self.notes)
         except ProblemError as wrong:
             self._mistakes += wrong.mistakes
+            self.options = wrong.options
             return {}
         return (sources.problem or {}) if self.sheet is None else self.sheet.problem
 

@@ -190,7 +190,7 @@ def _marks(marked: ClassReport, files: ClassFiles) -> Iterator[str]:
     heads = ["Student", *(["Sheet"] if has_sheets else []), "Marks", "%", "Errors", "First error"]
     yield '<section><h2 class="part">Marks</h2><div class="box" tabindex="0" role="region" aria-label="Marks">'
     yield '<table class="students"><thead><tr>'
-    yield "".join(f'<th scope="col"{_is_count(head)}>{head}</th>' for head in heads) + "</tr></thead><tbody>"
+    yield "".join(f'<th scope="col"{_class_of(head)}>{head}</th>' for head in heads) + "</tr></thead><tbody>"
     for result in results:
         percent = f"{100 * result.earned / result.out_of:.0f}" if result.out_of else "–"
         yield f'<tr><th scope="row" dir="auto">{files.report_link(result)}</th>'
@@ -201,8 +201,9 @@ def _marks(marked: ClassReport, files: ClassFiles) -> Iterator[str]:
     yield "</tbody></table></div></section>"
 
 
-def _is_count(head: str) -> str:
-    return ' class="count"' if head in ("Marks", "%", "Errors") else ""
+def _class_of(head: str) -> str:
+    classes = {"Marks": "count", "%": "count", "Errors": "count", "Sheet": "number"}
+    return f' class="{classes[head]}"' if head in classes else ""
 
 
 def _alike(marked: ClassReport) -> Iterator[str]:
