@@ -183,6 +183,11 @@ def _drawn(request: "QuizRequest", draw: DrawOptions, form: FormOptions) -> "lis
     if count > 1 and not form.is_folder:
         fact = "" if form.output is None else f", and {form.output} is the name of a file"
         raise QuizError(f"{count} sheets need a folder{fact}. Give the name of a folder.", options=("output",))
+    if form.is_folder:
+        from clearhead.quiz.folder import check_folder
+
+        assert form.output is not None
+        check_folder(form.output)
     with progress_bar("drawing sheets"):
         return draw_sheets(request, count)
 

@@ -30,12 +30,17 @@ def sheet_files(sheets: Sequence[QuizSheet], form: str, decimal: str = "point") 
     return {**files, INDEX: _index(sheets, suffix).encode("utf-8")}
 
 
-def write_sheets(folder: Path, files: dict[str, bytes]) -> None:
-    """Write the files to a folder, which is created."""
+def check_folder(folder: Path) -> None:
+    """Raise a QuizError if sheets cannot be written to a folder, before they are drawn."""
     if folder.exists() and not folder.is_dir():
         raise QuizError(f"{folder} is a file. Give the name of a folder.", options=("output",))
     if not folder.parent.is_dir():
         raise QuizError(f"the folder of {folder} does not exist. Create it first.", options=("output",))
+
+
+def write_sheets(folder: Path, files: dict[str, bytes]) -> None:
+    """Write the files to a folder, which is created."""
+    check_folder(folder)
     write_together(folder, {name: bytes_writer(content) for name, content in files.items()})
 
 
