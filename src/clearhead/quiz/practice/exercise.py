@@ -16,13 +16,14 @@ from clearhead.check.sums import plain_number
 from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
 from clearhead.check.working import Cells, Working, WrittenLine
 from clearhead.errors import QuizError
+from clearhead.quiz.course.rules import question_steps
 from clearhead.quiz.sheet import QuizSheet, blank_cells, step_name
 from clearhead.steps import Record
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.expression import Number, write
 from clearhead.worksheet.rounding import BLANK
 from clearhead.worksheet.view import StepView
-from clearhead.worksheet.working import WORKINGS, moves
+from clearhead.worksheet.working import WORKINGS
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,7 @@ class PracticeExercise:
     @cached_property
     def steps(self) -> list[int]:
         """The indices of the steps that are asked for. Lines that only copy numbers are not."""
-        indices = [
-            index
-            for index, step in enumerate(self.sheet.view.steps)
-            if blank_cells(step) and WORKINGS[step.step.name] is not moves
-        ]
+        indices = question_steps(self.sheet)
         if not indices:
             raise QuizError(f"sheet {self.sheet.number} asks for nothing that has to be calculated.")
         return indices
@@ -80,7 +77,7 @@ class PracticeExercise:
         return columns
 
     def resume(self, lines: Mapping[str, Cells], errors: Sequence[str]) -> None:
-        """Continue with lines by the name of their step; a line that does not fit the sheet is asked for again."""
+        """Continue with lines by the name of their step; a line that does not fit the sheet is dropped."""
         for index in self.steps:
             cells, printed = lines.get(self.name(index)), _printed(self.view(index))
             if cells is not None and (not cells or _fits(cells, printed)):
