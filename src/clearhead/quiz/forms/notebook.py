@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from clearhead.quiz.forms.decimals import with_decimal_sign
+from clearhead.quiz.forms.key import KEY_SUFFIX
 from clearhead.quiz.forms.markdown import sheet_markdown
 from clearhead.quiz.number import is_trace_number
 from clearhead.quiz.sheet import QuizSheet, blank_cells, step_name
@@ -26,7 +27,7 @@ def write(sheet: QuizSheet, is_key: bool, decimal: str) -> bytes:
     for place, (step, solved) in enumerate(blank_steps):
         equation = f"{step.matrix.symbol} = {step.equation}"
         text = f"# {step.section}: {equation}" if step.section else f"# {equation}"
-        text += f"\nanswers[{step_name(step)!r}] = {_rows(solved if is_key else step)}"
+        text += f"\nanswers[{_quoted(step_name(step))}] = {_rows(solved if is_key else step)}"
         cells.append(_code(text, f"line-{place + 1}"))
     cells.append(_code(_check(sheet), "check"))
     notebook = {"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5}
@@ -39,12 +40,17 @@ def _check(sheet: QuizSheet) -> str:
         return (
             f"{_KEY_NOTE}from clearhead.quiz.answers import mark_answers\n"
             "from clearhead.quiz.forms.key import load_key\n\n"
-            f"mark_answers(load_key({sheet.number + '.key.json'!r}), answers)"
+            f"mark_answers(load_key({_quoted(sheet.number + KEY_SUFFIX)}), answers)"
         )
     return (
         "from clearhead.quiz import sheet_of_number\nfrom clearhead.quiz.answers import mark_answers\n\n"
-        f"mark_answers(sheet_of_number({sheet.number!r}), answers)"
+        f"mark_answers(sheet_of_number({_quoted(sheet.number)}), answers)"
     )
+
+
+def _quoted(text: str) -> str:
+    """Return a text as Python writes it, in double quotes."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _rows(step: StepView) -> str:
@@ -58,7 +64,7 @@ def _rows(step: StepView) -> str:
 def _cell(text: str) -> str:
     if text == BLANK:
         return "..."
-    return text if text.lstrip("-").replace(".", "", 1).isdecimal() else repr(text)
+    return text if text.lstrip("-").replace(".", "", 1).isdecimal() else _quoted(text)
 
 
 def _markdown(text: str, name: str) -> dict[str, Any]:
