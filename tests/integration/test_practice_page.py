@@ -35,6 +35,11 @@ def fill(page: Any, numbers: list[str]) -> None:
     page.keyboard.press("Tab")
 
 
+def wait_for_marks(page: Any, number: int) -> None:
+    """Wait until this number of cells has a verdict: every line is marked by itself, and the last answer comes last."""
+    expect(page.locator("#lines .verdict > [aria-hidden]")).to_have_count(number, timeout=SECONDS)
+
+
 def base_two(number: str) -> list[str]:
     """Return the weights by powers of 2 instead of e, and the output that follows from them."""
     lines = {
@@ -60,6 +65,7 @@ def test_a_sheet_is_drawn_worked_by_keyboard_and_the_next_one_is_harder(visitor:
     assert page.evaluate("document.activeElement.id") == "sheet-title"
     assert f"number={number}" in page.url
     fill(page, answers(number))
+    wait_for_marks(page, len(answers(number)))
     expect(page.locator("#result")).to_contain_text("Everything is right:", timeout=SECONDS)
     assert page.locator("td.right").count() == page.locator("#lines input").count()
     tab_to(page, "next")
@@ -72,6 +78,7 @@ def test_a_sheet_is_drawn_worked_by_keyboard_and_the_next_one_is_harder(visitor:
 def test_an_error_is_named_with_a_hint_carried_forward_and_decides_what_comes_next(visitor: Visitor) -> None:
     page = opened(visitor, ATTENTION)
     fill(page, base_two(ATTENTION))
+    wait_for_marks(page, 15)
     expect(page.locator("#result")).to_contain_text("The first error is in A.", timeout=SECONDS)
     fault = page.locator(".faults li")
     expect(fault).to_contain_text("misconception: base 2", timeout=SECONDS)
@@ -102,6 +109,7 @@ def test_answers_reach_the_browser_only_when_the_solution_is_requested(visitor: 
     page.evaluate(f"location.hash = 'number={ATTENTION}'")
     expect(page.locator("#sheet-number")).to_have_text(ATTENTION, timeout=SECONDS)
     fill(page, ["7.77"] * 15)
+    wait_for_marks(page, 15)
     expect(page.locator("#result")).to_contain_text("The first error is in A.", timeout=SECONDS)
     printed = {cell for line in printed_lines(sheet_of_number(ATTENTION)) for row in line.cells for cell in row}
     secret = [cell for cell in answers(ATTENTION) if cell not in printed]
@@ -117,7 +125,8 @@ def test_answers_reach_the_browser_only_when_the_solution_is_requested(visitor: 
 def test_what_went_wrong_stays_in_the_page_unless_the_box_is_ticked(visitor: Visitor) -> None:
     page = opened(visitor, ATTENTION)
     fill(page, base_two(ATTENTION))
-    expect(page.locator(".faults li")).to_have_count(1, timeout=SECONDS)
+    wait_for_marks(page, 15)
+    assert page.locator(".faults li").count() == 1
     assert page.evaluate("localStorage.length") == 0
     assert page.context.cookies() == []
     page.get_by_label("Remember in this browser").check()
@@ -155,7 +164,7 @@ def test_a_marked_sheet_fits_the_screen_and_axe_finds_no_serious_fault(
     size = {"width": width, "height": 740}
     page = opened(visitor, ATTENTION, viewport=size, color_scheme=scheme, locale=language)
     fill(page, base_two(ATTENTION))
-    expect(page.locator(".faults li")).to_have_count(1, timeout=SECONDS)
+    wait_for_marks(page, 15)
     page.locator("#solution").click()
     expect(page.locator(".answer")).to_have_count(15, timeout=SECONDS)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
