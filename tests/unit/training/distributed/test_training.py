@@ -31,7 +31,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> runs.Result:
 
 
 def numbers(lines: list[dict[str, Any]]) -> list[float]:
-    return [value for line in lines for value in line.values()]
+    """Return all metrics but the scores of translations, in which rounding can exchange two words."""
+    scores = ("valid/bleu", "valid/chrf", "valid/exact")
+    return [value for line in lines for name, value in line.items() if name not in scores]
 
 
 def assert_close(one: dict[str, Tensor], other: dict[str, Tensor]) -> None:
@@ -40,7 +42,9 @@ def assert_close(one: dict[str, Tensor], other: dict[str, Tensor]) -> None:
         torch.testing.assert_close(other[name], tensor, **TOLERANCE, msg=lambda text, name=name: f"{name}: {text}")
 
 
-@pytest.mark.parametrize(("size", "parallel"), [(2, "ddp"), (4, "ddp"), (2, "fsdp"), (4, "fsdp")])
+@pytest.mark.parametrize(
+    ("size", "parallel"), [(2, "ddp"), (4, "ddp"), (2, "fsdp"), pytest.param(4, "fsdp", marks=pytest.mark.slow)]
+)
 def test_the_number_of_processes_does_not_change_the_training(
     ranks: RankServer, alone: runs.Result, tmp_path: Path, size: int, parallel: str
 ) -> None:
@@ -85,6 +89,7 @@ def test_a_resumed_run_of_as_many_processes_is_bit_identical(
         assert runs.same(load_file(complete / name), load_file(resumed / name)), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [((2, "ddp"), (4, "ddp")), ((4, "fsdp"), (2, "ddp")), ((2, "ddp"), (2, "fsdp"))],
