@@ -73,7 +73,7 @@ def _exit(result: "RanksResult") -> None:
 @contextmanager
 def as_rank(membership: "Membership") -> Iterator[None]:
     """Work as a rank: report an error of this process as that of its rank, and end the process."""
-    from clearhead.training.distributed.failure import make_record, write_record
+    from clearhead.training.distributed.failure import make_record, record_for_torchrun, write_record
     from clearhead.training.distributed.supervisor import watch_lifeline
 
     watch_lifeline()
@@ -92,16 +92,8 @@ def as_rank(membership: "Membership") -> Iterator[None]:
         elif not isinstance(error, KeyboardInterrupt):
             typer.echo(f"clearhead: rank {membership.rank} failed: {printable(record.sentence)}", err=True)
             if not record.is_of_connection:
-                _tell_torchrun(error)
+                record_for_torchrun(error)
     _leave(code)
-
-
-def _tell_torchrun(error: BaseException) -> None:
-    """Let torchrun repeat an error in its table of failures, if it has started this process."""
-    if "TORCHELASTIC_ERROR_FILE" in os.environ:
-        from torch.distributed.elastic.multiprocessing.errors import get_error_handler
-
-        get_error_handler().record_exception(error)
 
 
 def _leave(code: int) -> NoReturn:

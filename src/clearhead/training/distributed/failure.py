@@ -5,6 +5,7 @@ in which they ended: the kernel closes the connections of a killed process befor
 """
 
 import json
+import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -96,6 +97,14 @@ def read_record(folder: Path, rank: int) -> FailureRecord | None:
     """Return the error that a rank recorded, or None if it recorded none, as a killed process."""
     path = folder / f"rank-{rank}.json"
     return FailureRecord(**parse_object(path.read_bytes())) if path.is_file() else None
+
+
+def record_for_torchrun(error: BaseException) -> None:
+    """Let torchrun repeat an error in its table of failures, if it has started this process."""
+    if "TORCHELASTIC_ERROR_FILE" in os.environ:
+        from torch.distributed.elastic.multiprocessing.errors import get_error_handler
+
+        get_error_handler().record_exception(error)
 
 
 def find_cause(ends: Sequence[RankEnd]) -> RankEnd | None:

@@ -16,6 +16,7 @@ from clearhead.training.distributed.failure import (
     is_interruption,
     make_record,
     read_record,
+    record_for_torchrun,
     write_record,
 )
 
@@ -151,6 +152,14 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_record(tmp_path, record)
     assert read_record(tmp_path, 2) == record
     assert read_record(tmp_path, 1) is None
+
+
+def test_torchrun_gets_an_error_in_its_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TORCHELASTIC_ERROR_FILE", raising=False)
+    record_for_torchrun(RunError("the folder is in use."))
+    monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(tmp_path / "error.json"))
+    record_for_torchrun(RunError("the folder is in use."))
+    assert "the folder is in use." in (tmp_path / "error.json").read_text()
 
 
 def test_an_interruption_is_told_from_a_failure() -> None:
