@@ -32,9 +32,13 @@ NETWORK = {
     "huggingface_hub",
 }
 CODE = {"pickle", "marshal", "shelve", "dill", "joblib", "code", "runpy", "transformers"}
-# git, and the server's own worker processes; malloc's settings
-PROCESSES = {"subprocess": {"training/environment.py", "serve/worker_process.py"}, "ctypes": {"model/device.py"}}
-SERVING = {"socket": {"serve/http_server.py"}}  # the server listens; no module opens a connection
+# git, the server's own worker processes, and Ray's check of a cluster; malloc's settings
+PROCESSES = {
+    "subprocess": {"cluster/connection.py", "training/environment.py", "serve/worker_process.py"},
+    "ctypes": {"model/device.py"},
+}
+# the server listens; no module opens a connection, except to the cluster that a user names
+SERVING = {"socket": {"cluster/connection.py", "serve/http_server.py"}}
 CALLS = {"eval", "exec", "compile", "__import__"}
 ATTRIBUTES = {
     ("torch", "load"),

@@ -4,7 +4,7 @@ Ray Data limits how far the reader runs ahead, restarts workers that die and rep
 """
 
 import os
-import socket
+import platform
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -155,7 +155,7 @@ class _PoolWorker:
             self._worker = work.open(num_threads)
         except ClearheadError as wrong:  # returned with each window, because Ray would start the worker again
             self._worker = wrong
-        self._name = (socket.gethostname(), os.getpid())
+        self._name = (platform.node(), os.getpid())
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
         window = LineWindow.from_json(str(batch["window"][0]))
