@@ -5,12 +5,13 @@ Ray's own messages stay in its log files, its dashboard is not started, and it s
 
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -61,7 +62,9 @@ def connected(address: str, num_workers: int | None = None) -> Iterator[RayClust
         node = ray.get_runtime_context().get_node_id()
         yield RayCluster(int(resources.get("CPU", 0)), int(resources.get("GPU", 0)), node, existing is None)
     finally:
+        workers = _local_workers() if existing is None else set()
         ray.shutdown()
+        _end_workers(workers)
 
 
 def _start(existing: str | None, num_workers: int | None) -> None:
@@ -105,6 +108,36 @@ def _without_standard_error() -> Iterator[None]:
         os.dup2(original, 2)
         os.close(nothing)
         os.close(original)
+
+
+def _local_workers() -> set[int]:
+    """Return the worker processes of a cluster that was started here, where /proc lists processes."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError):
+            # after the name of the program, which is in brackets and can contain anything
+            parents[int(path.parent.name)] = int(path.read_text(errors="replace").rpartition(")")[2].split()[1])
+    workers: set[int] = set()
+    generation = {os.getpid()}
+    while generation:
+        generation = {number for number, parent in parents.items() if parent in generation}
+        workers |= generation
+    return {number for number in workers if _is_worker(number)}
+
+
+def _is_worker(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/cmdline").read_bytes().startswith(b"ray::")
+    except OSError:  # it has ended
+        return False
+
+
+def _end_workers(workers: set[int]) -> None:
+    """End workers that remain after their cluster: on a busy machine, one can miss that it has ended, and stay."""
+    for number in workers:
+        if _is_worker(number):
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
 
 
 def _prepare_environment() -> None:

@@ -1,7 +1,9 @@
 """Addresses of clusters: what is not one, what does not answer, and what answers but is not Ray."""
 
 import os
+import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,3 +106,32 @@ def test_usage_statistics_are_switched_off(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(os, "environ", dict(os.environ))
     connection._prepare_environment()
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
+
+
+def test_workers_that_remain_are_ended_and_other_processes_are_not() -> None:
+    script = "import sys; print('ready', flush=True); sys.stdin.read()"
+    titles = ("ray::IDLE", "python")
+    programs = [
+        subprocess.Popen(
+            [title, "-c", script],
+            executable=sys.executable,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for title in titles
+    ]
+    try:
+        for program in programs:
+            assert program.stdout is not None
+            assert program.stdout.readline() == b"ready\n"
+        worker, other = programs
+        workers = connection._local_workers()
+        assert worker.pid in workers
+        assert other.pid not in workers
+        connection._end_workers({worker.pid, other.pid})
+        assert worker.wait() == -signal.SIGKILL
+        assert other.poll() is None
+    finally:
+        for program in programs:
+            program.kill()
+            program.communicate()
