@@ -208,7 +208,7 @@ def test_without_a_running_cluster_one_is_started_on_this_machine_and_ended(
 ) -> None:
     import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="ray") as place:
+    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as place:
         monkeypatch.setenv("RAY_TMPDIR", place)
         for name in ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
             monkeypatch.delenv(name, raising=False)
