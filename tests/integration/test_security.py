@@ -32,9 +32,14 @@ NETWORK = {
     "huggingface_hub",
 }
 CODE = {"pickle", "marshal", "shelve", "dill", "joblib", "code", "runpy", "transformers"}
-# git, the server's own worker processes, and Ray's check of a cluster; malloc's settings
+# git, the server's own worker processes, the ranks of a training, and Ray's check of a cluster; malloc's settings
 PROCESSES = {
-    "subprocess": {"cluster/connection.py", "training/environment.py", "serve/worker_process.py"},
+    "subprocess": {
+        "cluster/connection.py",
+        "training/distributed/supervisor.py",
+        "training/environment.py",
+        "serve/worker_process.py",
+    },
     "ctypes": {"model/device.py"},
 }
 # the server listens; no module opens a connection, except to the cluster that a user names

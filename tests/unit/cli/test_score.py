@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from clearhead.cli import score as score_module
-from clearhead.decoding.scoring import ScoredTarget, ScoreTotal
+from clearhead.decoding.scoring import ScoredTarget, ScoreTotal, TextPair
+from clearhead.decoding.scoring_job import ScoreOutput, ScoringJob, check_num_files
 from clearhead.errors import ConfigError, RunError
 
+PAIR = TextPair("a source", "a target")
 SCORER: Any = SimpleNamespace(
     vocabularies=SimpleNamespace(target=SimpleNamespace(pieces=lambda ids: [f"p{number}" for number in ids])),
     has_source=True,
@@ -41,15 +43,15 @@ def test_the_score_used_in_these_tests_has_the_real_fields() -> None:
     ],
 )
 def test_a_line_has_all_columns_even_if_there_is_nothing_to_score(example: Any, has_tokens: bool, line: str) -> None:
-    assert score_module._line(SCORER, example, has_tokens) == line
+    assert ScoringJob(SCORER, ScoreOutput(tokens=has_tokens))._line(PAIR, example) == line
 
 
 def test_json_has_no_infinity_and_null_for_a_skipped_line() -> None:
-    impossible = json.loads(score_module._json(SCORER, scored([-1e9]), True))
+    impossible = json.loads(ScoringJob(SCORER, ScoreOutput(tokens=True))._json(PAIR, scored([-1e9])))
     assert impossible == {
         "log_prob": -1e9, "perplexity": None, "num_tokens": 1, "tokens": ["p3"], "log_probs": [-1e9],
     }  # fmt: skip
-    skipped = json.loads(score_module._json(SCORER, scored([], is_skipped=True), False))
+    skipped = json.loads(ScoringJob(SCORER)._json(PAIR, scored([], is_skipped=True)))
     assert set(skipped.values()) == {None}
 
 
@@ -57,25 +59,25 @@ def test_the_total_counts_tokens_and_skipped_lines(capsys: pytest.CaptureFixture
     total = ScoreTotal()
     for example in (scored([-1.0, -3.0]), scored([], is_skipped=True), scored([-2.0])):
         total.add(example)
-    score_module._show_total(total, "ab12", to_output=False, as_json=False)
+    outcome = score_module.ScoringOutcome(total, "ab12", num_kept=3)
+    score_module._show(outcome, score_module.ScoreOptions())
     remark = capsys.readouterr().err
     assert remark.startswith("3 sentences, 1 too long and skipped, 3 tokens, log P -6.000000, perplexity 7.38906 (")
-    score_module._show_total(total, "ab12", to_output=True, as_json=True)
+    score_module._show(outcome, score_module.ScoreOptions(total=True, as_json=True))
     record = json.loads(capsys.readouterr().out)
     assert (record["sentences"], record["skipped"], record["num_tokens"], record["log_prob"]) == (3, 1, 3, -6.0)
     assert record["perplexity"] == pytest.approx(math.exp(2))
 
 
 def test_a_source_is_needed_exactly_where_the_model_reads_one() -> None:
-    writer: Any = SimpleNamespace(has_source=False)
     with pytest.raises(ConfigError, match="this model translates"):
-        score_module._pairs(SCORER, ["target"])
+        check_num_files(1, has_source=True)
     with pytest.raises(ConfigError, match="reads no source"):
-        score_module._pairs(writer, ["source", "target"])
+        check_num_files(2, has_source=False)
 
 
 def test_scores_are_not_written_to_a_file_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (tmp_path / "text").open("a") as stdout:
         monkeypatch.setattr("sys.stdout", stdout)
         with pytest.raises(RunError, match="standard output is the same file as"):
-            score_module.score([str(tmp_path / "source"), str(tmp_path / "text")], tmp_path)
+            score_module._check_output(None, tmp_path, [str(tmp_path / "source"), str(tmp_path / "text")])
