@@ -148,12 +148,14 @@ def test_a_disk_that_really_fills_leaves_nothing(text: list[str], tmp_path: Path
 def test_an_interrupted_export_leaves_nothing(text: list[str], tmp_path: Path) -> None:
     (tmp_path / "long.en").write_text("".join(f"{SENTENCE} {number}\n" for number in range(50_000)))  # minutes of work
     command = [sys.executable, "-m", "clearhead.cli.main", "export", RUN, "--to", "onnx", "-o", "export"]
-    process = subprocess.Popen([*command, "--source", "long.en"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([*command, "--source", "long.en"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 300
     while not list(tmp_path.glob(".export.*.part/SHA256SUMS")):  # the comparison has begun
         assert process.poll() is None, "it ended before it was interrupted"
         assert time.monotonic() < deadline
         time.sleep(0.02)
     os.kill(process.pid, signal.SIGINT)
-    assert process.wait(timeout=300) == 130
+    _, message = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert message.endswith("clearhead: interrupted. export was not written.\n")
     assert names(tmp_path) == ["long.en", "text.de", "text.en"]

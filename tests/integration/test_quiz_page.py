@@ -134,6 +134,7 @@ BY_HAND = {
     "W_K": [[1, 0], [0, 2]],
     "W_V": [[3, 5], [7, 11]],
     "scale": "none",
+    "rounding": {"decimals": 1},
 }
 
 
@@ -158,6 +159,17 @@ def test_one_cell_worked_by_hand(script: Any, text: str, verdict: str) -> None:
     data = script_data(all_blank(solve(BY_HAND)))
     texts = [[[text, ""], ["", ""]], *[[] for _ in data["records"][1:]]]
     assert script.evaluate(VERDICTS, [{"sheet": data, "texts": texts}])[0][0] == [[verdict, None], [None, None]]
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"), [("0.1", "few"), ("0.2", "few"), ("0.13", "few"), ("0.125", "correct"), ("0.126", "wrong")]
+)
+def test_a_number_with_fewer_decimals_than_the_sheet_asks_for_is_questioned(
+    script: Any, text: str, verdict: str
+) -> None:
+    data = script_data(all_blank(solve({**BY_HAND, "rounding": {"decimals": 3}})))
+    texts = [[[text, ""], ["", ""]], *[[] for _ in data["records"][1:]]]
+    assert script.evaluate(VERDICTS, [{"sheet": data, "texts": texts}])[0][0][0][0] == verdict
 
 
 @pytest.mark.parametrize(
@@ -464,6 +476,14 @@ def test_a_decimal_comma_is_read_where_the_sheet_has_it_and_explained_where_not(
         page.locator("input[data-cell]").first.fill(key_texts(sheet)[0].replace(".", ","))
         page.locator("#check").click()
         assert expected in page.locator("#result").inner_text()
+
+
+def test_ones_in_all_cells_are_not_called_right(desk: Desk) -> None:
+    page = show(desk, practice_sheet("softmax", 1, blanks="hard"))
+    for field in page.locator("input[data-cell]").all():
+        field.fill("1")
+    page.locator("#check").click()
+    assert page.locator("#result").inner_text().startswith('Nothing is wrong so far. 3 marked "?"')
 
 
 def test_cells_below_empty_lines_are_not_called_wrong_and_an_empty_page_says_so(desk: Desk) -> None:

@@ -196,6 +196,11 @@ class _Judge:
         meets = images.meets(judged.statement, images.image(index), hat)
         return np.asarray(remaining & meets & reached.gap & ~reached.is_far(judged.statement))
 
+    def _is_coarse(self, statement: Statement) -> Mask:
+        """Return the cells with fewer decimals than the practice sheet asks for: 0.9 is no rounding of 0.826."""
+        stated = self.sheet.stated_unit
+        return statement.unit > (np.inf if stated is None else 1.5 * stated)
+
     def _apply_rules_1_to_4(
         self, judged: JudgedStatement, cells_to_judge: Mask, either: Fit, from_hat: Fit, tainted: Mask | None
     ) -> Mask:
@@ -205,7 +210,7 @@ class _Judge:
             (from_hat.half, Verdict.CORRECT),
             (either.half, Verdict.ROUNDED),
             (either.cut, Verdict.TRUNCATED),
-            (either.near, Verdict.ROUNDING),
+            (either.near & ~self._is_coarse(judged.statement), Verdict.ROUNDING),
         ):
             hits = remaining & cells
             if hits.any():

@@ -29,6 +29,9 @@ class SheetInput:
     may_cut: bool = False  # whether images allow for numbers that were cut
     is_in_full: bool = False  # whether a program wrote it, which does not shorten √d, e or π
     printed: frozenset[int] = frozenset()  # written lines that a practice sheet prints: they are right
+    stated_unit: float | None = (
+        None  # of the numbers that a practice sheet asks for; coarser ones must be rounded right
+    )
     is_lenient: bool = True  # whether a number near the result of the right parents shows that they were miscopied
 
 

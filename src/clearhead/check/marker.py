@@ -211,6 +211,7 @@ def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) 
         _rounded_units(graph, working.rounded),
         frozenset(wrong_shape.node for wrong_shape in placing.misshapen),
         printed=frozenset(number for number, line in enumerate(working.lines) if line.place == PRINTED),
+        stated_unit=None if working.sheet is None else 10.0**-graph.sheet.rounding.shown_decimals,
     )
     return ComparedWorking(graph, placing, compare(sheet))
 

@@ -42,6 +42,8 @@ class ClusterOptions:
         """Whether the job runs on a cluster."""
         if self.ray is None and self.workers is not None:
             raise ConfigError("--workers is the number of workers of a Ray cluster. Give --ray too.")
+        if self.ray is not None and not self.ray.strip():
+            raise ConfigError("--ray is empty. Give the address of a Ray cluster, such as 10.0.0.1:6379, or auto.")
         return self.ray is not None
 
     @contextmanager

@@ -87,6 +87,9 @@ def export(
                 err=True,
             )
             raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo(f"clearhead: interrupted. {printable(str(folder))} was not written.", err=True)
+        raise
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
             raise ClearheadError(not_installed("export", missing.name, "train")) from None

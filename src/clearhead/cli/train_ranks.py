@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clearhead.training.distributed.supervisor import RanksResult
 
 _INTERRUPTED = 130
+_PROCESSES_PER_CORE, _FEWEST_PROCESSES = 4, 8  # more processes than that only wait for each other
 
 
 def membership_of(devices: int | None) -> "Membership | None":
@@ -43,6 +44,13 @@ def check_ranks(number: int, *, has_text: bool, has_plan: bool, has_seeds: bool)
 
 def start_ranks(number: int) -> None:
     """Start this command as `number` ranks, and exit as they do."""
+    num_cores = os.cpu_count() or 1
+    most = max(_FEWEST_PROCESSES, _PROCESSES_PER_CORE * num_cores)
+    if number > most:
+        raise ClearheadError(
+            f"--devices {number} would start {number} processes on {num_cores} cores. Use at most {most} on this "
+            "machine; torchrun starts processes on several machines."
+        )
     from clearhead.training.distributed.supervisor import Supervisor, rank_command
 
     result = Supervisor(rank_command(sys.argv[1:]), number, announce=sys.stderr).run()

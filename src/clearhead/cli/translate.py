@@ -25,7 +25,7 @@ from clearhead.cli.translate_options import (
     rule_with_flags,
 )
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
-from clearhead.errors import ClearheadError, not_installed, printable
+from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +74,8 @@ def translate(
         refuse_files(sentences, "translate")
         shown.check(lines)
         settings = search.settings()
+        if not cluster.is_used and Path(lines.input or "").suffix.lower() == ".parquet":
+            raise ConfigError(f"{printable(str(lines.input))} is a Parquet file, which is read only with --ray auto.")
         if not cluster.is_used and documents.is_document(lines.input):
             name = document_name(lines, _line_options(lines, settings, shown, as_json), has_texts=bool(sentences))
             _check_outputs(path, lines, shown, phrases, has_texts=False)

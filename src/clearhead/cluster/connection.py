@@ -10,13 +10,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from secrets import token_hex
-from typing import Literal
+from typing import Any, Literal, TextIO, cast
 
 from clearhead.errors import ConfigError, RunError, not_installed, printable
 
@@ -55,16 +56,36 @@ def connected(address: str, num_workers: int | None = None) -> Iterator[RayClust
     import ray
 
     _silence()
-    with _without_standard_error():
-        _start(existing, num_workers)
-    try:
-        resources = ray.cluster_resources()
-        node = ray.get_runtime_context().get_node_id()
-        yield RayCluster(int(resources.get("CPU", 0)), int(resources.get("GPU", 0)), node, existing is None)
-    finally:
-        workers = _local_workers() if existing is None else set()
-        ray.shutdown()
-        _end_workers(workers)
+    with redirect_stdout(cast(TextIO, OwnOutput(sys.stdout))):
+        with _without_standard_error():
+            _start(existing, num_workers)
+        try:
+            resources = ray.cluster_resources()
+            node = ray.get_runtime_context().get_node_id()
+            yield RayCluster(int(resources.get("CPU", 0)), int(resources.get("GPU", 0)), node, existing is None)
+        finally:
+            workers = _local_workers() if existing is None else set()
+            ray.shutdown()
+            _end_workers(workers)
+
+
+class OwnOutput:
+    """Standard output without what Ray prints: a thread of Ray prints there when a worker dies, between the results.
+
+    Results are written to its `buffer`, or by the main thread.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text of the main thread, and discard all others."""
+        if threading.current_thread() is threading.main_thread():
+            return self._stream.write(text)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _start(existing: str | None, num_workers: int | None) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from clearhead import __version__
-from clearhead.errors import ConfigError
 from clearhead.export.targets import ExportFormat, ExportPrecision
 from clearhead.files.json_file import json_bytes, json_writer
 from clearhead.files.manifest import MANIFEST
@@ -160,11 +159,8 @@ def _write_marian(plan: ExportPlan) -> None:
     from clearhead.export.marian_tokeniser import tokenizer_writers
     from clearhead.formats.files import tensor_writer
     from clearhead.formats.marian import to_marian_tensors
-    from clearhead.model.transformer import Transformer
 
     model = load_model(plan.model, dtype=torch.float16 if plan.precision == "float16" else torch.float32)
-    if not isinstance(model, Transformer):
-        raise ConfigError(f"MarianMT only supports Transformers, and this model is {model.config.architecture}.")
     marian = to_marian_tensors(model)
     writers: dict[str, FileWriter] = {
         WEIGHTS: tensor_writer(marian.tensors),

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clearhead.errors import CheckpointError, printable
+from clearhead.errors import CheckpointError, ConfigError, printable
 from clearhead.files.json_file import json_writer, read_json
 from clearhead.files.manifest import verify_if_listed
 from clearhead.files.writing import FileWriter, copy_writer, write_together
@@ -24,7 +24,7 @@ from clearhead.formats.marian_config import EPSILON, config_from_marian, read_se
 from clearhead.formats.marian_names import BIAS, each_once, weight_mappings
 from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.formats.weights import build_transformer, checked_tensors, shapes_elsewhere, to_ours, to_theirs
-from clearhead.model import ModelConfig, Transformer
+from clearhead.model import BaseSequenceModel, ModelConfig, Transformer
 
 # The files of a MarianMT tokenizer, which are only copied.
 TOKENIZER_FILES = (
@@ -142,11 +142,13 @@ def to_marian(model: Transformer, folder: str | Path, others: Mapping[str, FileW
     )
 
 
-def to_marian_tensors(model: Transformer) -> Marian:
-    """Return the model as MarianMT's files, or raise CheckpointError with everything that MarianMT does not support.
+def to_marian_tensors(model: BaseSequenceModel) -> Marian:
+    """Return the model as MarianMT's files, or raise an error with everything that MarianMT does not support.
 
     MarianMT has one number of heads on each side, so removed heads are written as zeros.
     """
+    if not isinstance(model, Transformer):
+        raise ConfigError(f"MarianMT only supports Transformers, and this model is {model.config.architecture}.")
     model = with_all_heads(model)
     config = model.config
     refuse("MarianMT does not support this model", _not_in_marian(config))

@@ -36,6 +36,10 @@ def check_folder(folder: Path) -> None:
         raise QuizError(f"{folder} is a file. Give the name of a folder.", options=("output",))
     if not folder.parent.is_dir():
         raise QuizError(f"the folder of {folder} does not exist. Create it first.", options=("output",))
+    if any(folder.glob(f"*{KEY_SUFFIX}")):  # their index and scheme would be replaced by those of other sheets
+        raise QuizError(
+            f"{folder} has practice sheets already. Give another folder, or remove it.", options=("output",)
+        )
 
 
 def write_sheets(folder: Path, files: dict[str, bytes]) -> None:

@@ -11,12 +11,13 @@ _ROOT_DECIMALS = 4
 
 
 def write_instructions(request: QuizRequest, sheet: Worksheet, lines: Sequence[Record]) -> tuple[str, ...]:
-    """Return the instructions of a sheet with blanks in the these lines."""
+    """Return the instructions of a sheet with blanks in these lines."""
     decimals = sheet.rounding.shown_decimals
     many = f"{decimals} decimal{'s' * (decimals != 1)}"
     task = "Fill in the blank cells"
-    if request.difficulty == 1:
-        task += " of one step; use the other lines as they are printed"
+    if request.difficulty == 1:  # a line that shows the same numbers again has blanks too
+        one_step = " of one step" if len(lines) == 1 else ""
+        task += f"{one_step}; use the other lines as they are printed"
     elif request.blanks == "row":
         task += ": one row of every line"
     elif request.blanks == "hard":

@@ -11,7 +11,7 @@ from clearhead.check.working import NumberedSheet
 from clearhead.errors import QuizError
 from clearhead.quiz.draw import sheet_of_number
 from clearhead.quiz.forms.key import KEY_SUFFIX, load_numbered_key
-from clearhead.quiz.number import is_trace_number, tidy_number
+from clearhead.quiz.number import is_trace_number
 from clearhead.quiz.returned_page import read_filled_page
 from clearhead.quiz.sheet import QuizSheet, step_name
 from clearhead.quiz.working import printed_lines
@@ -27,10 +27,9 @@ def sheet_lookup(keys: Path | None = None) -> SheetLookup:
         if not is_trace_number(number):
             return numbered_sheet(sheet_of_number(number))
         if keys is None:
-            tidy = tidy_number(number)
             raise QuizError(
-                f"sheet {tidy} was drawn from a trace, so it is found only by its key file, {tidy}{KEY_SUFFIX}. Give "
-                "the folder with that file.",
+                f"sheet {number} was drawn from a trace, so it is found only by its key file, {number}{KEY_SUFFIX}. "
+                "Give the folder with that file.",
                 options=("keys",),
             )
         return numbered_sheet(load_numbered_key(number, keys), "from a trace")

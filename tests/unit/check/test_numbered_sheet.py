@@ -94,3 +94,15 @@ def test_printed_lines_come_first_and_keep_their_place():
 def test_a_scheme_applies_to_the_lines_that_the_sheet_leaves_blank(scheme, out_of):
     report = marked({"S": S.cells}, (Q, K), ("S", "A"), scheme)
     assert report.out_of == out_of
+
+
+def test_a_number_with_fewer_decimals_than_the_sheet_asks_for_must_be_rounded_right():
+    # softmax of 1 and 2 is 0.2689 and 0.7311; of 3 and 1 it is 0.8808 and 0.1192
+    report = marked({"A": [["0.3", "0.7"], ["0.8", "0.2"]]}, (Q, K, S), ("A",))
+    assert verdicts(report, "A") == [Verdict.CORRECT, Verdict.CORRECT, Verdict.TRUNCATED, Verdict.SLIP]
+
+
+def test_the_last_of_the_decimals_that_the_sheet_asks_for_may_be_off_by_one():
+    report = marked({"A": [["0.2690", "0.7311"], ["0.8808", "0.1192"]]}, (Q, K, S), ("A",))
+    assert verdicts(report, "A") == [Verdict.ROUNDING, Verdict.CORRECT, Verdict.CORRECT, Verdict.CORRECT]
+    assert report.exit_code == 0

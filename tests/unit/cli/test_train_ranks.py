@@ -31,6 +31,16 @@ def test_what_one_process_does_is_refused(config: Path, options: tuple[str, ...]
     assert (result.returncode, result.stderr) == (2, f"clearhead: {message}\n")
 
 
+def test_more_processes_than_a_machine_can_run_are_refused(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    result = run("train", str(config), "--devices", "13")
+    assert (result.returncode, result.stderr) == (
+        2,
+        "clearhead: --devices 13 would start 13 processes on 3 cores. Use at most 12 on this machine; torchrun starts "
+        "processes on several machines.\n",
+    )
+
+
 def test_a_plan_is_made_by_one_process() -> None:
     with pytest.raises(ClearheadError) as error:
         check_ranks(3, has_text=True, has_plan=False, has_seeds=False)

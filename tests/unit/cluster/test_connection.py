@@ -5,8 +5,11 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import TextIO, cast
 
 import pytest
 
@@ -135,3 +138,28 @@ def test_workers_that_remain_are_ended_and_other_processes_are_not() -> None:
         for program in programs:
             program.kill()
             program.communicate()
+
+
+def test_what_a_thread_of_ray_prints_does_not_reach_the_results(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with redirect_stdout(cast(TextIO, connection.OwnOutput(sys.stdout))):
+        thread = threading.Thread(target=print, args=("(raylet) A worker died",))
+        thread.start()
+        thread.join()
+        print("one", flush=True)
+        sys.stdout.buffer.write(b"two\n")
+        sys.stdout.flush()
+    assert capfdbinary.readouterr().out == b"one\ntwo\n"
+
+
+def test_an_empty_address_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("a dog\n")
+    done = run("translate", "-m", "en-es", "-i", "text", "--ray", "", cwd=tmp_path)
+    sentence = "--ray is empty. Give the address of a Ray cluster, such as 10.0.0.1:6379, or auto."
+    assert (done.returncode, done.stderr) == (2, f"clearhead: {sentence}\n")
+
+
+def test_a_parquet_file_needs_a_cluster(tmp_path: Path) -> None:
+    (tmp_path / "lines.parquet").write_bytes(b"PAR1")
+    done = run("translate", "-m", "en-es", "-i", "lines.parquet", cwd=tmp_path)
+    sentence = "lines.parquet is a Parquet file, which is read only with --ray auto."
+    assert (done.returncode, done.stderr) == (2, f"clearhead: {sentence}\n")

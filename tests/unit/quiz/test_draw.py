@@ -136,3 +136,12 @@ def test_the_decimals_of_a_request_are_those_of_the_sheet() -> None:
     assert sheet.worksheet.rounding.shown_decimals == 4
     assert "2a4" in sheet.number
     assert sheet_of_number(sheet.number).problem == sheet.problem
+
+
+def test_a_sheet_speaks_of_one_step_only_if_one_line_has_blanks() -> None:
+    sheets = [draw_sheet(QuizRequest("self-attention", 1, seed=7, variant=number)) for number in range(1, 24)]
+    tasks = {len(sheet.asked_steps) == 1: sheet.instructions[0] for sheet in sheets}
+    assert tasks == {
+        True: "Fill in the blank cells of one step; use the other lines as they are printed.",
+        False: "Fill in the blank cells; use the other lines as they are printed.",
+    }

@@ -42,3 +42,11 @@ def test_a_folder_that_cannot_be_written_gets_one_sentence(tmp_path: Path) -> No
         write_sheets(tmp_path / "file", {"index.md": b""})
     with pytest.raises(QuizError, match="does not exist. Create it first"):
         write_sheets(tmp_path / "none" / "folder", {"index.md": b""})
+
+
+def test_a_folder_with_sheets_is_left_alone(tmp_path: Path) -> None:
+    first = sheet_files(draw_sheets(QuizRequest("softmax", 2, seed=7), 2), "json")
+    write_sheets(tmp_path / "test", first)
+    with pytest.raises(QuizError, match=r"test has practice sheets already. Give another folder, or remove it."):
+        write_sheets(tmp_path / "test", sheet_files(draw_sheets(QuizRequest("softmax", 2, seed=11), 1), "json"))
+    assert {path.name: path.read_bytes() for path in (tmp_path / "test").iterdir()} == first

@@ -2,14 +2,14 @@
 
 import re
 
-from clearhead.quiz.forms import introduction, told_apart_sentence
+from clearhead.quiz.forms import introduction
 from clearhead.quiz.forms.decimals import with_decimal_sign
 from clearhead.quiz.sheet import QuizSheet
 from clearhead.worksheet.render.latex_text import escape
 
 _PLAIN = str.maketrans({"′": "'", "″": "''", "\u0303": "~"})
 _LENGTH = re.compile(r"(\d+\.\d+(?:em|pt|mm))")
-_NUMBERED = (r"\bigskip", r"\clearheadsum", r"{\small", r"{\footnotesize")  # starts of lines with numbers in them
+_NUMBERED = (r"\clearheadsum", r"{\small")  # starts of lines with numbers in them
 
 
 def write(sheet: QuizSheet, is_key: bool, decimal: str) -> bytes:
@@ -20,9 +20,6 @@ def write(sheet: QuizSheet, is_key: bool, decimal: str) -> bytes:
     head = [rf"{{\small Sheet: \texttt{{{escape(sheet.number)}}}{'' if is_key else _name_line()}\par}}"]
     head += [rf"{{\small {_text(sentence)}\par}}" for sentence in introduction(sheet, is_key)]
     lines[rounding : rounding + 1] = head
-    if not is_key:
-        end = next(place for place, line in enumerate(lines) if line == r"\par\endgroup")
-        lines[end:end] = ["", rf"\bigskip{{\footnotesize {_text(told_apart_sentence(sheet))}\par}}"]
     return "\n".join(_with_decimal_sign(line, decimal) for line in lines).encode("utf-8")
 
 

@@ -1,6 +1,6 @@
 """A sheet as Markdown: the worksheet with its blanks, under the instructions."""
 
-from clearhead.quiz.forms import introduction, told_apart_sentence
+from clearhead.quiz.forms import introduction
 from clearhead.quiz.forms.decimals import with_decimal_sign
 from clearhead.quiz.sheet import QuizSheet
 from clearhead.worksheet.render.markdown import escape
@@ -19,5 +19,4 @@ def sheet_markdown(sheet: QuizSheet, is_key: bool, decimal: str = "point") -> st
     head = [title + (" (solution)" if is_key else ""), "", f"Sheet: {sheet.number}", ""]
     head += [] if is_key else ["Name: \\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_", ""]
     head += [f"- {escape(sentence)}" for sentence in introduction(sheet, is_key)]
-    foot = [] if is_key else ["", "---", "", f"*{escape(told_apart_sentence(sheet))}*"]
-    return with_decimal_sign("\n".join([*head, "", body, *foot]) + "\n", decimal)
+    return with_decimal_sign("\n".join([*head, "", body]) + "\n", decimal)

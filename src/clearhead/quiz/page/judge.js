@@ -2,6 +2,7 @@
    digits stand for. Nothing here touches the page, so that tests can call `judge` with workings of their own. */
 const SLACK = 1e-9, NOISE = 1e-12, EXACT = 1e-9, INNER_UNIT = 0.01, STATED_DECIMALS = 4, SURE = 3, MANY = 4, FAINT = -1000;
 const WRONG = new Set(["wrong", "unreadable"]), PROVED = new Set(["correct", "rounded", "carried"]);
+const ACCEPTED = new Set([...PROVED, "truncated", "rounding", "plausible", "from-right"]);
 const PLAIN_STEPS = stepsOf(PLAIN_NUMBERS), MARK_STEPS = stepsOf(MARKS);
 const NO_WORKING = 4; // an image wider than this, in units, below empty lines decides nothing
 
@@ -97,6 +98,9 @@ function judgeLines(sheet, lines, truths, mayCut) {
       result.numUp += judged.isUp ? 1 : 0;
     }));
     store(state, record, { line, verdicts, references, images, styles, sheet, mayCut });
+    verdicts.forEach((row, i) => row.forEach((judged, j) => {
+      if (judged && ACCEPTED.has(judged.verdict) && hasFewDecimals(sheet, line.cells[i][j], at(references, i, j))) judged.verdict = "few";
+    }));
     result.records.push({ verdicts, expected: references.x });
   });
   const wrongIn = (record) => record.verdicts.some((row) => row.some((judged) => judged && WRONG.has(judged.verdict)));
@@ -104,6 +108,12 @@ function judgeLines(sheet, lines, truths, mayCut) {
   return result;
 }
 const at = (references, i, j) => Object.fromEntries(Object.entries(references).map(([name, matrix]) => [name, matrix[i][j]]));
+
+/* Whether a number has fewer decimals than the sheet asks for, and is not the same with them: 0.9 or 0.83 for 0.826. */
+function hasFewDecimals(sheet, cell, reference) {
+  const unit = 10 ** -sheet.decimals, gap = Math.min(Math.abs(cell.value - reference.hat), Math.abs(cell.value - reference.x));
+  return cell.unit > 1.5 * unit && !(gap <= unit / 2 + SLACK);
+}
 
 /* Rules 1 to 4: the verdict is null where none of them fits. */
 function firstRules(cell, reference) {

@@ -7,13 +7,14 @@ const resultText = document.getElementById("result"), studentField = document.ge
 const STORE = `clearhead-quiz:${sheet.number}`;
 const MARKS_OF = {
   correct: "right", rounded: "right", carried: "right", truncated: "right", rounding: "right", plausible: "right", "from-right": "right",
-  coarse: "unsure", true: "unsure", open: "unsure", wrong: "wrong", unreadable: "wrong",
+  coarse: "unsure", few: "unsure", true: "unsure", open: "unsure", wrong: "wrong", unreadable: "wrong",
 };
 const WORDS_OF = {
   correct: "right", rounded: "right", carried: "follows from the line above", truncated: "right, digits cut instead of rounded",
   rounding: "right except for the last digit", plausible: "possible with the rounding above", "from-right": "right",
   true: "the right number, but it does not follow from the line above",
   coarse: "close, but not what your lines above give: compare the last digits, and keep more digits in numbers that you do not type",
+  few: `has too few decimals: write ${sheet.decimals}, as the sheet asks`,
   open: "cannot be decided while lines above are empty", wrong: "does not follow from the lines above", unreadable: "not a number",
 };
 const withSign = (text) => (sheet.hasComma ? text.replace(/(\d)\.(\d)/g, "$1,$2") : text);

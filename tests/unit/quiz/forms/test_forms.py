@@ -43,7 +43,8 @@ def test_markdown_has_the_number_the_instructions_the_blanks_and_the_rules(sheet
     assert f"\nSheet: {sheet.number}\n" in text
     assert text.count(r"\_\_\_\_ |") == num_blanks(sheet)
     assert "- Use √2 = 1.4142, or more digits." in text
-    assert "no scaling (S′)" in text
+    assert "no scaling" not in text  # a hint for a student; the key has it
+    assert "no scaling (S′)" in sheet_markdown(sheet, True)
     key = sheet_markdown(sheet, True)
     assert "(solution)" in key.splitlines()[0]
     assert r"\_\_\_\_ |" not in key
@@ -73,7 +74,8 @@ def test_latex_has_the_blanks_and_keeps_its_lengths(sheet: QuizSheet) -> None:
     assert text.count(r"\underline{") == num_blanks(sheet)
     assert "1{,}4142" in text
     assert r"\rule{60mm}{0.4pt}" in text
-    assert "no scaling (S')" in text
+    assert "no scaling" not in text  # a hint for a student; the key has it
+    assert "no scaling (S')" in write_latex(sheet, True, "comma").decode()
     assert "U+" not in text
     assert r"\renewcommand{\arraystretch}{1.7}" in text
     assert r"\underline{" not in write_latex(sheet, True, "point").decode()
