@@ -80,14 +80,16 @@ def run_faultless(page: Any, num_cells: int) -> None:
                                   f"{job['texts'][index][i][j]!r} {verdict}", flush=True)  # fmt: skip
         if cells.total() >= num_cells:
             break
-    print("\nFaultless students (questioned: inner digits are too few; undecided: lines above are empty)")
-    print("| way of rounding | cells | failed | questioned | undecided |")
-    print("|---|---:|---:|---:|---:|")
+    print("\nFaultless students (questioned: inner digits are too few; undecided: lines above are empty; "
+          "short: fewer decimals than the sheet asks for)")  # fmt: skip
+    print("| way of rounding | cells | failed | questioned | undecided | short |")
+    print("|---|---:|---:|---:|---:|---:|")
     for way, number in cells.items():
         failed = sum(verdicts[way][verdict] for verdict in FAILED)
-        print(f"| {way} | {number:,} | {failed} | {verdicts[way]['coarse']} | {verdicts[way]['open']} |")
+        print(f"| {way} | {number:,} | {failed} | {verdicts[way]['coarse']} | {verdicts[way]['open']} "
+              f"| {verdicts[way]['few']} |")  # fmt: skip
     failed = sum(counts[verdict] for counts in verdicts.values() for verdict in FAILED)
-    others = " | ".join(str(sum(counts[name] for counts in verdicts.values())) for name in ("coarse", "open"))
+    others = " | ".join(str(sum(counts[name] for counts in verdicts.values())) for name in ("coarse", "open", "few"))
     print(f"| all | {cells.total():,} | {failed} | {others} |", flush=True)
 
 
@@ -137,7 +139,7 @@ def run_slips(page: Any, num_slips: int) -> None:
             result = next(verdicts_of(page, [{"sheet": place.data, "texts": typed_texts(desk)}]))
             verdict = result["verdicts"][fault.index][fault.place[0]][fault.place[1]]
             by_page, by_marker = verdict in FAILED, marker_fails(place, desk, fault)
-            is_questioned = verdict in ("coarse", "open", "true")
+            is_questioned = verdict in ("coarse", "few", "open", "true")
             row = counts[fault.step]
             row["slips"] += 1
             row["page"] += by_page
