@@ -1,4 +1,4 @@
-"""The full form of the studies: the same question as `clearhead experiment NAME`, on a real corpus and a GPU.
+"""The full form of the studies: the same question as `clearhead experiment NAME`, on a real corpus.
 
 A family is a config of configs/studies and a list of changes for each variant. The first variant learns the vocabulary
 and the others share it. Then every model translates the test set greedily, and `clearhead evaluate` scores all of them,
@@ -7,8 +7,8 @@ also by the length of the source. Variants that are done in --work are not train
     python benchmarks/studies.py position-training --data data/europarl --work runs/studies
     python benchmarks/studies.py score-scaling --data data/europarl --work runs/studies --at-once 4
 
---data has train, valid and test as .en and .de, plain or compressed (.gz, .xz). --json FILE also writes the results.
-A dry run on a CPU: --set training.steps=20 --lines 20
+--data has train, valid and test as .en and .de, plain or compressed (.gz, .xz). --json FILE also writes the results,
+and --picture FILE draws them. A dry run on a CPU: --set training.steps=20 --lines 20
 """
 
 import argparse
@@ -26,6 +26,7 @@ from typing import Any
 import torch
 
 from clearhead.files.lines import Notes, read_lines
+from studies_report import save_plot
 from train_peers import describe_machine
 
 CONFIGS = Path(__file__).parents[1] / "configs" / "studies"
@@ -75,6 +76,8 @@ def main() -> None:
     print(describe_machine("cuda" if torch.cuda.is_available() else "cpu", torch.get_num_threads()))
     print(f"{options.study}: {' '.join(sys.argv[1:])}\n")
     print(table(results, report))
+    if options.picture is not None:
+        save_plot(options.study, results, report, options.picture)
     if options.json is not None:
         content = {"study": options.study, "results": results, "evaluation": report}
         options.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
@@ -89,6 +92,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--lines", type=int, default=None, help="only this many lines of the test set")
     parser.add_argument("--at-once", type=int, default=1, help="trainings beside each other")
     parser.add_argument("--json", type=Path, default=None)
+    parser.add_argument("--picture", type=Path, default=None, help="an SVG or PNG file")
     return parser.parse_args()
 
 

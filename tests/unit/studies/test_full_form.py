@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from clearhead.experiments.picture import draw_picture
 from clearhead.model.config import ModelConfig
 from clearhead.studies import STUDIES
 from clearhead.training.config import load_run_config
@@ -49,3 +50,37 @@ def test_a_file_is_found_plain_or_compressed(full_form: Any, tmp_path: Path) -> 
     assert full_form.find(tmp_path, "train.en") == tmp_path / "train.en.xz"
     with pytest.raises(SystemExit, match=r"has no test\.en, also not as"):
         full_form.find(tmp_path, "test.en")
+
+
+def drawn_lines(full_form: Any, study: str) -> dict[str, tuple[list[float], list[float]]]:
+    """Draw made-up scores of a study: 10 BLEU for the first variant, 11 for the second and so on."""
+    import studies_report
+
+    names = list(full_form.FAMILIES[study].variants)
+    results = {name: {"scores": {"bleu": 10.0 + number}} for number, name in enumerate(names)}
+    scores = {full_form.slug(name): result["scores"] for name, result in results.items()}
+    buckets = [
+        {"name": name, "sentences": number, "scores": scores}
+        for name, number in (("1–5 words", 30), ("6–10 words", 40), ("over 60 words", 3))
+    ]
+    experiment = studies_report.as_experiment(study, results, {"by_length": {"buckets": buckets}})
+    lines = draw_picture(experiment, studies_report).axes[0].get_lines()
+    return {str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata())) for line in lines}
+
+
+def test_positions_are_drawn_by_length_without_lengths_of_few_sentences(full_form: Any) -> None:
+    assert drawn_lines(full_form, "position-training") == {
+        "sinusoidal": ([3.0, 8.0], [10.0, 10.0]),
+        "none": ([3.0, 8.0], [11.0, 11.0]),
+        "learned": ([3.0, 8.0], [12.0, 12.0]),
+        "rotary": ([3.0, 8.0], [13.0, 13.0]),
+    }
+
+
+def test_scaling_is_drawn_by_width(full_form: Any) -> None:
+    assert drawn_lines(full_form, "score-scaling") == {
+        "scaled, 1 head": ([64, 128, 256, 512], [10, 14, 18, 22]),
+        "unscaled, 1 head": ([64, 128, 256, 512], [11, 15, 19, 23]),
+        "scaled, 8 heads": ([64, 128, 256, 512], [12, 16, 20, 24]),
+        "unscaled, 8 heads": ([64, 128, 256, 512], [13, 17, 21, 25]),
+    }
