@@ -33,6 +33,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.evaluation.buckets import score_by_length
 from clearhead.evaluation.counts import compute_counts
+from clearhead.model.device import keep_freed_memory
 from clearhead.studies.variants import VARIANTS
 from clearhead.training.config import RunConfig, load_run_config
 from clearhead.training.launch import launch
@@ -110,6 +111,7 @@ def start_in(place: Path, run: ReaderRun, work: Path) -> Path:
 
 def train_and_score(run: ReaderRun, options: argparse.Namespace) -> dict[str, Any]:
     """Train a variant, translate the test set, and write what was measured to a file."""
+    keep_freed_memory()  # as clearhead train does
     place = start_in(options.work / "runs" / run.label, run, options.work)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda":
@@ -193,6 +195,9 @@ def score(place: Path, options: argparse.Namespace) -> dict[str, Any]:
     pairs = list(read_texts([corpus], DataConfig(train=(corpus,))))[: options.sentences]
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
     translator = Translator.load(place, engine="torch")
+    vocabulary = translator.vocabularies.target
+    if vocabulary.config.lower_case:  # the model cannot write upper case
+        references = [vocabulary.normalised(reference) for reference in references]
     translator.translate(sources[:32], SearchSettings(beam=options.beam))  # kernels are loaded
     start = time.perf_counter()
     outputs = [translation.text for translation in translator.translate(sources, SearchSettings(beam=options.beam))]

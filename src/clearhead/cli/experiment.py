@@ -66,6 +66,9 @@ def _run_study(name: str, seed: int) -> "tuple[ModuleType, Experiment]":
     from clearhead.studies import find_study, run_study
 
     with progress_bar("loading PyTorch") as show:
+        from clearhead.model.device import keep_freed_memory
+
+        keep_freed_memory()  # large tensors are not returned to the system and cleared again in every update
         return find_study(name), run_study(name, seed, show)
 
 
