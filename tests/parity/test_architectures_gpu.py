@@ -90,6 +90,19 @@ def test_captured_updates_in_bfloat16_lower_the_loss(name: str, is_compiled: boo
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("convolutional")])
+def test_recurrent_models_run_in_bfloat16_without_a_warning_about_their_weights(name: str) -> None:
+    model = make_architecture(name, dtype=torch.float32, dropout=0.0)
+    exact = make_architecture(name, dropout=0.0)  # the same weights, in float64
+    fast, batch = model.to(device="cuda", dtype=torch.bfloat16).eval(), make_batch()
+    with torch.inference_mode():
+        logits = fast(batch)  # a warning would be an error
+        truth = exact.eval()(Batch(batch.source.cpu(), batch.target.cpu() if batch.target is not None else None))
+    assert (logits.double().cpu() - truth).abs().max() < 0.1 * truth.abs().max()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_the_words_of_a_label_are_those_of_the_cpu(name: str) -> None:
     vocabularies = small_vocabularies(LABELS)

@@ -4,6 +4,9 @@ Teacher forcing uses PyTorch's fused kernels over entire sentences. While decodi
 place of cached keys and values.
 """
 
+from collections.abc import Callable
+from typing import Self
+
 import torch
 from torch import Tensor, nn
 
@@ -13,7 +16,7 @@ from clearhead.model.gates import NO_GATES, HeadGates, check_gates
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask
 from clearhead.model.memory import Memory
 from clearhead.model.protocol import DecoderCache
-from clearhead.model.recurrent_cell import initialise_cell
+from clearhead.model.recurrent_cell import Cell, initialise_cell, join_weights
 from clearhead.model.recurrent_decoder import RecurrentDecoder
 from clearhead.model.recurrent_decoder_trace import decode_traced
 from clearhead.model.recurrent_encoder import RecurrentEncoder
@@ -101,10 +104,21 @@ class RecurrentModel(BaseSequenceModel):
 
     # Parameters
 
+    def _cells(self) -> list[Cell]:
+        return [module for module in self.modules() if isinstance(module, nn.GRU | nn.LSTM)]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Move or convert all parameters, as `to`, `cuda` and `bfloat16` do."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # PyTorch's hook has no types
+        for cell in self._cells():
+            weight = cell.all_weights[0][0]
+            if weight.is_cuda and weight.dtype == torch.bfloat16:
+                join_weights(cell)
+        return self
+
     def weight_matrices(self) -> list[Tensor]:
         """Return the weights of all linear layers and cells, except the output."""
-        cells = [module for module in self.modules() if isinstance(module, nn.GRU | nn.LSTM)]
-        return [*super().weight_matrices(), *(weight for cell in cells for weight in cell.all_weights[0][:2])]
+        return [*super().weight_matrices(), *(weight for cell in self._cells() for weight in cell.all_weights[0][:2])]
 
     def blocks(self) -> list[nn.Module]:
         """Return no layers: the fused kernels of the cells gain nothing from a compiler."""

@@ -51,6 +51,19 @@ def initialise_cell(cell: Cell) -> None:
             input_bias[cell.hidden_size : 2 * cell.hidden_size] = 1.0
 
 
+def join_weights(cell: Cell) -> None:
+    """Put the weights of a cell into one block of memory, as cuDNN wants them; its values and parameters stay the same.
+
+    PyTorch does this itself when a cell moves to a GPU, but not in bfloat16: then every call copies the weights, and
+    PyTorch warns about it.
+    """
+    weights = cell.all_weights[0]
+    block = torch.cat([weight.detach().flatten() for weight in weights])
+    parts = torch.split(block, [weight.numel() for weight in weights])
+    for weight, part in zip(weights, parts, strict=True):
+        weight.data = part.view_as(weight)
+
+
 def run_cell(cell: Cell, x: Tensor, state: CellState | None = None) -> tuple[Tensor, CellState]:
     """Run the fused kernel over a sequence (N, T, D) and return the outputs (N, T, E) and the last state (N, E).
 

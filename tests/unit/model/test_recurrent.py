@@ -16,7 +16,7 @@ from clearhead.model.mask import Mask
 from clearhead.model.memory import Memory
 from clearhead.model.recurrent import RecurrentModel
 from clearhead.model.recurrent_attention import MemoryAttention
-from clearhead.model.recurrent_cell import CellState, TracedCell, make_cell, run_cell
+from clearhead.model.recurrent_cell import CellState, TracedCell, join_weights, make_cell, run_cell
 from clearhead.model.recurrent_decoder import last_states
 from clearhead.model.recurrent_decoder_trace import decode_traced
 from clearhead.model.recurrent_encoder import RecurrentLayer, reversed_places
@@ -59,6 +59,21 @@ def test_an_lstm_forgets_little_at_first() -> None:
     assert model.decoder is not None
     bias = model.decoder.cells[0].all_weights[0][2].view(4, 6)
     assert bias.tolist() == [[0.0] * 6, [1.0] * 6, [0.0] * 6, [0.0] * 6]
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_joined_weights_are_one_block_of_memory_with_the_same_numbers(kind: str) -> None:
+    torch.manual_seed(0)
+    cell, x = make_cell(kind, 3, 2), torch.randn(5, 7, 3)
+    parameters, before = list(cell.parameters()), run_cell(cell, x)[0]
+    join_weights(cell)
+    assert all(one is other for one, other in zip(cell.parameters(), parameters, strict=True))
+    first = parameters[0].data_ptr()
+    places = [(weight.data_ptr() - first) // weight.element_size() for weight in parameters]
+    assert places == [sum(weight.numel() for weight in parameters[:number]) for number in range(4)]
+    assert torch.equal(run_cell(cell, x)[0], before)
+    run_cell(cell, x)[0].sum().backward()
+    assert all(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in parameters)
 
 
 # Encoder
