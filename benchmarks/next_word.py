@@ -2,7 +2,9 @@
 
 shakespeare  characters of tinyshakespeare, split by position: 85 % train, 5 % valid, 10 % test (the last 10 % are the
              validation part of char-rnn and nanoGPT). The text is cut at line ends into blocks of at most 256
-             characters, each of which is read alone; the end of a block is neither counted nor scored.
+             characters, each of which is read alone; the end of a block is neither counted nor scored. By default the
+             valid part comes just before the test part and holds the first half of its first play. With --valid-at 0.4
+             that half is trained on, as in nanoGPT, and the scores can be compared with published ones.
 europarl     word pieces of the English side of Europarl, sentence by sentence. The end of a sentence counts as one
              character. WikiText-2 (valid and test, cut after " . " into sentences) is scored with the same models: it
              has no training part here.
@@ -82,11 +84,15 @@ def blocks_of(text: str, size: int = BLOCK) -> list[str]:
     return [*blocks, block] if block else blocks
 
 
-def shakespeare_parts(folder: Path) -> dict[str, list[str]]:
-    """Return the blocks of each part, split by position."""
+def shakespeare_parts(folder: Path, valid_at: float) -> dict[str, list[str]]:
+    """Return the blocks of each part, split by position; the valid part begins at that share of the text."""
     text = read_text(folder, "tinyshakespeare.txt")
-    first, second = int(0.85 * len(text)), int(0.9 * len(text))
-    return {"train": blocks_of(text[:first]), "valid": blocks_of(text[first:second]), "test": blocks_of(text[second:])}
+    first, second, third = (int(share * len(text)) for share in (valid_at, valid_at + 0.05, 0.9))
+    return {
+        "train": blocks_of(text[:first]) + blocks_of(text[second:third]),
+        "valid": blocks_of(text[first:second]),
+        "test": blocks_of(text[third:]),
+    }
 
 
 def europarl_parts(options: argparse.Namespace) -> dict[str, list[str]]:
@@ -214,14 +220,17 @@ def main() -> None:
     systems = ("transformer", "lstm", "n-gram")
     parser.add_argument("--systems", nargs="+", choices=systems, default=systems)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--valid-at", type=float, default=0.85, help="where the valid part of shakespeare begins")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     options = parser.parse_args()
     if "europarl" in options.tasks and options.europarl is None:
         parser.error("the task europarl needs --europarl FOLDER")
+    if not 0 <= options.valid_at <= 0.85:
+        parser.error("--valid-at must be between 0 and 0.85: the test part begins at 0.9")
     print_machine(options.device)
     if "shakespeare" in options.tasks:
-        run_task("shakespeare", shakespeare_parts(options.data), options)
+        run_task("shakespeare", shakespeare_parts(options.data, options.valid_at), options)
     if "europarl" in options.tasks:
         run_task("europarl", europarl_parts(options), options)
 
