@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SIZE = (9.5, 4.8)
 _FEWEST = 20  # sentences of a length that is drawn
+_LONGEST = 20  # words of a training sentence: data.max_words of configs/studies/position-training.yaml
 _KINDS = {"none": (VERMILION, "o-"), "sinusoidal": (BLUE, "o-"), "learned": (GREEN, "s--"), "rotary": (INK, "^-.")}
 _TITLES = {
     "position-training": "Kinds of positions: translations of short and of long sentences",
@@ -63,6 +64,15 @@ def _draw_lengths(result: Experiment, axes: "Axes") -> None:
     for kind, (colour, style) in _KINDS.items():
         if f"lengths {kind}" in result.arrays:
             axes.plot(result.arrays["words"], result.arrays[f"lengths {kind}"], style, color=colour, label=kind)
+    axes.axvline(_LONGEST, color=GREY, linewidth=1)
+    axes.annotate(
+        f" longer than all training sentences ({_LONGEST} words)",
+        (_LONGEST, 1),
+        xycoords=("data", "axes fraction"),
+        va="top",
+        color=GREY,
+        fontsize="small",
+    )
     axes.set_xlabel("words of the source sentence")
 
 
@@ -73,6 +83,17 @@ def _draw_widths(result: Experiment, axes: "Axes") -> None:
         for heads, style in (("1 head", "o-"), ("8 heads", "s--")):
             scores = _scores_of(result, [f"{width}, {heads}, {scaling}" for width in widths])
             axes.plot(widths, scores, style, color=colour, label=f"{scaling}, {heads}")
+            failed = [width for width, score in zip(widths, scores, strict=True) if np.isnan(score)]
+            if failed:
+                axes.plot(
+                    failed,
+                    [0.0] * len(failed),
+                    "x",
+                    markersize=9,
+                    clip_on=False,
+                    color=colour,
+                    label=f"{scaling}, {heads}: failed",
+                )
     axes.set_xscale("log", base=2)
     axes.set_xticks(widths, [str(width) for width in widths])
     axes.set_xlabel("width of the model")

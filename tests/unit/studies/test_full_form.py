@@ -52,12 +52,12 @@ def test_a_file_is_found_plain_or_compressed(full_form: Any, tmp_path: Path) -> 
         full_form.find(tmp_path, "test.en")
 
 
-def drawn_lines(full_form: Any, study: str) -> dict[str, tuple[list[float], list[float]]]:
+def drawn_lines(full_form: Any, study: str, failed: str = "") -> dict[str, tuple[list[float], list[float]]]:
     """Draw made-up scores of a study: 10 BLEU for the first variant, 11 for the second and so on."""
     import studies_report
 
     names = list(full_form.FAMILIES[study].variants)
-    results = {name: {"scores": {"bleu": 10.0 + number}} for number, name in enumerate(names)}
+    results = {name: {"scores": {} if name == failed else {"bleu": 10.0 + number}} for number, name in enumerate(names)}
     scores = {full_form.slug(name): result["scores"] for name, result in results.items()}
     buckets = [
         {"name": name, "sentences": number, "scores": scores}
@@ -65,7 +65,8 @@ def drawn_lines(full_form: Any, study: str) -> dict[str, tuple[list[float], list
     ]
     experiment = studies_report.as_experiment(study, results, {"by_length": {"buckets": buckets}})
     lines = draw_picture(experiment, studies_report).axes[0].get_lines()
-    return {str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata())) for line in lines}
+    drawn = {str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata())) for line in lines}
+    return {label: points for label, points in drawn.items() if not label.startswith("_")}  # named lines
 
 
 def test_positions_are_drawn_by_length_without_lengths_of_few_sentences(full_form: Any) -> None:
@@ -84,3 +85,17 @@ def test_scaling_is_drawn_by_width(full_form: Any) -> None:
         "scaled, 8 heads": ([64, 128, 256, 512], [12, 16, 20, 24]),
         "unscaled, 8 heads": ([64, 128, 256, 512], [13, 17, 21, 25]),
     }
+
+
+def test_a_failed_training_is_a_cross_at_the_bottom(full_form: Any) -> None:
+    lines = drawn_lines(full_form, "score-scaling", failed="256, 1 head, unscaled")
+    assert lines["unscaled, 1 head: failed"] == ([256], [0])
+    assert lines["scaled, 1 head"] == ([64, 128, 256, 512], [10, 14, 18, 22])
+    assert len(lines) == 5
+
+
+def test_the_line_in_the_plot_is_the_longest_training_sentence_of_the_config(full_form: Any) -> None:
+    import studies_report
+
+    config = load_run_config(full_form.CONFIGS / "position-training.yaml", [], check_files=False)
+    assert config.data.max_words == studies_report._LONGEST
