@@ -66,11 +66,7 @@ def _run_study(name: str, seed: int) -> "tuple[ModuleType, Experiment]":
     from clearhead.studies import find_study, run_study
 
     with progress_bar("loading PyTorch") as show:
-        study = find_study(name)
-        from clearhead.model.device import keep_freed_memory
-
-        keep_freed_memory()  # large tensors are not returned to the system and cleared again in every update
-        return study, run_study(name, seed, show)
+        return find_study(name), run_study(name, seed, show)
 
 
 def _show(result: "Experiment") -> None:

@@ -30,17 +30,6 @@ def test_a_table_has_its_claim_its_finding_and_its_seed(capsys: pytest.CaptureFi
     assert text.index("Claim: ") < text.index("Finding: ") < text.index("Seed 5.")
 
 
-def test_a_study_keeps_freed_memory_for_its_next_update(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    calls: list[str] = []
-    monkeypatch.setattr("clearhead.model.device.keep_freed_memory", lambda: calls.append("kept"))
-    monkeypatch.setattr("clearhead.studies.run_study", lambda name, seed, show: EXPERIMENTS["norms"].run(seed))
-    experiment("readers", as_json=True)
-    experiment("norms", as_json=True)
-    assert calls == ["kept"]
-
-
 def test_an_unknown_name_is_refused_before_anything_is_measured() -> None:
     with pytest.raises(ClearheadError, match="'nroms' is not an experiment"):
         experiment("nroms")
