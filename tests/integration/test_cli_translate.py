@@ -147,6 +147,7 @@ def test_the_head_that_gold_links_choose_is_used_later(tmp_path: Path) -> None:
         "clearhead: alignments will be read from decoder layer 2, head 2, at the position where the token is predicted "
         "(`--head 1.1 --no-shift`); saved in "
     )
+    assert "note:" not in done.stderr
     best = r"layer 2, head 2, at the position where the token is predicted \(`--head 1.1 --no-shift`\) +│ +0.00\n"
     assert re.search(best, done.stdout)
     assert "AER: nrefs:1|sentences:6|links:gold|teacher-forced:yes" in done.stdout
@@ -172,6 +173,8 @@ def test_without_gold_links_a_head_is_chosen_with_estimated_ones(tmp_path: Path)
     assert len(error_rates) == 5
     assert error_rates[0]["value"] <= error_rates[1]["value"] < 100
     assert error_rates[0]["signature"] == "nrefs:1|sentences:6|links:counted|teacher-forced:yes"
+    assert error_rates[0]["value"] > 50  # the model is random
+    assert "even this head disagrees with most of the estimated links" in done.stderr
     choice = json.loads((tmp_path / "run" / "best" / "alignment.json").read_text())
     assert (choice["chosen_by"], choice["error_rate"]) == ("counted links", error_rates[0]["value"])
     assert "chosen with estimated links (AER " in run("translate", "-m", model, "a dog", *SHORT, "--align").stderr

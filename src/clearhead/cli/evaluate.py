@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _EXTRA = {"sacrebleu", "numpy", "torch", "safetensors", "sentencepiece"}
 _AER = "aer"
 _NUM_HEADS = 5  # the best ones, which are shown
+_POOR_ERROR = 50.0  # per cent: a head that disagrees with most of the estimated links
 
 
 class SignificanceTests(StrEnum):
@@ -301,6 +302,13 @@ def _alignment_scores(texts: TextOptions, alignments: AlignmentOptions) -> list[
     path = printable(str(selection.path))
     chosen = rule_with_flags(selection.choice.rule)
     typer.echo(f"clearhead: alignments will be read from {chosen}; saved in {path}.", err=True)
+    if alignments.gold_links is None and selection.choice.error > _POOR_ERROR:
+        typer.echo(
+            "clearhead: note: even this head disagrees with most of the estimated links (AER "
+            f"{selection.choice.error:.2f}). The estimate is poor for few sentences, and where translations have "
+            "another order of words. With links made by hand (--gold-links) the choice is better.",
+            err=True,
+        )
     return [(rule_with_flags(rule), score) for rule, score in selection.scores[:_NUM_HEADS]]
 
 

@@ -27,8 +27,10 @@ class Corpus:
         """The counts of the pairs that were read so far."""
         return self._tally.report()
 
-    def place(self, pair: SentencePair) -> str:
-        """Return the place of a pair: file:line."""
+    def place(self, pair: SentencePair, *, is_target: bool = False) -> str:
+        """Return the place of a pair: file:line, in the file of the targets if there is one and `is_target`."""
+        if is_target and self._config.target is not None:
+            return printable(f"{self._config.target}:{pair.line}")
         return self._tally.place(pair.line)
 
     def drop(self, pair: SentencePair, reason: str) -> None:

@@ -388,7 +388,8 @@ def _located(corpus: Corpus, recipe: _StoreRecipe, block: Sequence[SentencePair]
         try:
             recipe.rows([pair])
         except DataError as wrong:
-            return DataError(f"{corpus.place(pair)}: {wrong}")
+            is_label = recipe.task == "classify" and pair.target not in recipe.vocabularies.labels
+            return DataError(f"{corpus.place(pair, is_target=is_label)}: {wrong}")
     raise AssertionError("a block fails, but none of its pairs")
 
 

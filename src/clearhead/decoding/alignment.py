@@ -36,7 +36,8 @@ class Head:
         layers = [layer for layer, count in enumerate(cross_attention_heads(config)) if count]
         if not layers:
             raise ConfigError(
-                "this model has no attention to the source, so that there is no alignment. Translate without it."
+                "this model has no attention to the source, so that there is no alignment. Translate without it.",
+                options=("align", "draw"),
             )
         return Head(layers[-2] if len(layers) > 1 else layers[0])
 

@@ -140,7 +140,8 @@ def _described(counts: list[int], *, is_pruned: bool) -> str:
         return "this model has no attention to the source."
     if len(set(counts)) == 1:
         return (
-            f"the decoder has {len(counts)} layers with {counts[0]} heads each. Counted from 0, the heads are 0.0 to "
+            f"the decoder has {len(counts)} layer{'s' if len(counts) > 1 else ''} with {counts[0]} "
+            f"head{'s' if counts[0] > 1 else ''} each. Counted from 0, the heads are 0.0 to "
             f"{Head(len(counts) - 1, counts[0] - 1).value}."
         )
     if not is_pruned:

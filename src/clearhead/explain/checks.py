@@ -14,6 +14,7 @@ _WEIGHT_BYTES = 10  # of a number with six decimals, as JSON
 _EXPORTED = "model.bin"  # the weights of CTranslate2
 _INSTEAD = {  # what works with a model that is not a Transformer
     "what-if": " Swap words instead, which works with every model.",
+    "pruning": " Train a smaller model instead: fewer layers, or a smaller d_model.",
     "heads": " `clearhead explain` shows what it attends to in a sentence, if it has attention.",
 }
 

@@ -76,7 +76,8 @@ def foreign_mistakes(architecture: str, names: Collection[str]) -> Iterator[Mist
         if owner != architecture:
             yield Mistake(
                 (name, "architecture"),
-                f"{name} is a setting of architecture: {owner}, but architecture = '{architecture}'. Remove {name}",
+                f"{name} is a setting of architecture: {owner}, but architecture = '{architecture}'. Remove {name}, "
+                f"or set architecture: {owner}",
             )
 
 

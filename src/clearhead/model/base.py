@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.errors import TraceError
+from clearhead.errors import ConfigError, TraceError
+from clearhead.model.architecture import Architecture
 from clearhead.model.attention import record_product
 from clearhead.model.batch import Batch, check_batch
 from clearhead.model.config import ModelConfig
@@ -29,11 +30,17 @@ from clearhead.steps.vocabulary import MEAN
 class BaseSequenceModel(nn.Module):
     """An encoder-decoder, an encoder that classifies, or a decoder that is a language model."""
 
+    architecture: ClassVar[Architecture]
     example_places: ClassVar[str]  # of a trace, for an error message
     output: nn.Linear
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
+        if config.architecture != self.architecture:
+            raise ConfigError(
+                f"the config describes a {config.architecture} model, which {type(self).__name__} is not. "
+                "Build it with clearhead.model.build_model(config)."
+            )
         self.config = config
 
     def _make_output(self) -> nn.Linear:

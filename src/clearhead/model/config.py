@@ -236,7 +236,8 @@ class ModelConfig(Settings):
             why = f"attention = '{self.attention}'" if self.attention == "none" else f"shape = '{self.shape}'"
             yield Mistake(
                 ("has_input_feeding", "attention", "shape"),
-                f"has_input_feeding needs attention, but {why} has none. Remove has_input_feeding",
+                f"has_input_feeding needs attention, but {why} has none. Remove has_input_feeding, or choose "
+                "an attention in an encoder-decoder",
             )
 
     def _convolutional_mistakes(self) -> Iterator[Mistake]:

@@ -32,6 +32,7 @@ _GATED_SHARE = 0.293  # E[σ(g)²] for a normal g of variance 1: the share of th
 class ConvolutionalModel(BaseSequenceModel):
     """An encoder-decoder, an encoder that classifies, or a decoder that is a language model."""
 
+    architecture = "convolutional"
     example_places = "encoder.*, decoder.0.cross_attention"
 
     def __init__(self, config: ModelConfig) -> None:

@@ -27,6 +27,7 @@ from clearhead.steps import NO_TRACE, Tracer
 class RecurrentModel(BaseSequenceModel):
     """A model that reads tokens one after the other and keeps a state."""
 
+    architecture = "recurrent"
     example_places = "encoder.0.forward, decoder.*.cross_attention"
 
     def __init__(self, config: ModelConfig) -> None:

@@ -32,6 +32,7 @@ StateEdit = Callable[
 class Transformer(BaseSequenceModel):
     """A model whose tokens see each other by attention."""
 
+    architecture = "transformer"
     example_places = "encoder.*, decoder.0.cross_attention"
 
     def __init__(self, config: ModelConfig) -> None:

@@ -438,6 +438,10 @@ def test_labels_are_numbers_and_an_unknown_one_is_reported(tmp_path: Path) -> No
     assert str(caught.value) == (
         f"{tmp_path}/a.tsv:2: 'othr' is not a label of this model. Did you mean 'other'? Labels: cat, other."
     )
+    files = aligned(tmp_path, "the cat\nthe dog", "cat\nothr")
+    with pytest.raises(DataError) as caught:
+        build_store([files], learned, data, tmp_path / "valid", task="classify")
+    assert str(caught.value).startswith(f"{files.target}:2: 'othr' is not a label")
 
 
 def test_an_unknown_tag_in_the_text_is_reported_with_its_line(vocabularies: Vocabularies, tmp_path: Path) -> None:

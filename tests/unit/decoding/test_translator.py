@@ -78,11 +78,13 @@ def test_a_translation_shows_whether_it_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "missing"), [("encoder", "decoder"), ("decoder", "encoder")], ids=["encoder", "decoder"]
+    ("shape", "missing", "verb"),
+    [("encoder", "decoder", "classify"), ("decoder", "encoder", "generate")],
+    ids=["encoder", "decoder"],
 )
-def test_a_model_of_another_shape_is_refused(shape: str, missing: str) -> None:
+def test_a_model_of_another_shape_is_refused(shape: str, missing: str, verb: str) -> None:
     model = random_model(36, shape=shape, num_classes=3 if shape == "encoder" else None)
-    with pytest.raises(ConfigError, match=f"shape {shape} cannot translate: it has no {missing}. Use one of shape"):
+    with pytest.raises(ConfigError, match=f"shape {shape} cannot translate: it has no {missing}. Use one .* {verb}"):
         letter_translator(model)
 
 

@@ -44,7 +44,7 @@ def test_cheap_errors_are_reported_before_torch_is_imported(arguments: tuple[str
     [
         ("heads", " `clearhead explain` shows what it attends to in a sentence, if it has attention."),
         ("what-if", " Swap words instead, which works with every model."),
-        ("pruning", ""),
+        ("pruning", " Train a smaller model instead: fewer layers, or a smaller d_model."),
     ],
 )
 def test_other_architectures_are_refused_with_what_works_instead(what: str, instead: str, tmp_path: Path) -> None:

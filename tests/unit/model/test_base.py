@@ -6,7 +6,7 @@ import torch
 from clearhead.errors import ConfigError
 from clearhead.model import Batch, ModelConfig, build_model
 from clearhead.model.base import BaseSequenceModel
-from clearhead.model.config import read_config
+from clearhead.model.config import preset, read_config
 from clearhead.model.transformer import Transformer, require_transformer
 
 SIZES = {"source_vocabulary": 13, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 6}
@@ -39,3 +39,15 @@ def test_only_a_transformer_passes_for_one() -> None:
     with pytest.raises(ConfigError) as wrong:
         require_transformer(model, "pruning")
     assert str(wrong.value) == "pruning needs the heads and layers of a Transformer, but this model is recurrent."
+
+
+@pytest.mark.parametrize("architecture", ["recurrent", "convolutional"])
+def test_a_class_refuses_the_config_of_another_architecture(architecture: str) -> None:
+    config = preset("tiny", source_vocabulary=11, architecture=architecture)
+    with pytest.raises(ConfigError) as wrong:
+        Transformer(config)
+    assert str(wrong.value) == (
+        f"the config describes a {architecture} model, which Transformer is not. "
+        "Build it with clearhead.model.build_model(config)."
+    )
+    assert build_model(config).architecture == architecture

@@ -51,11 +51,11 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"architecture": "recurrent", "num_heads": 4},
-        "model: num_heads is a setting of architecture: transformer, but architecture = 'recurrent'. Remove num_heads.",
+        "model: num_heads is a setting of architecture: transformer, but architecture = 'recurrent'. Remove num_heads, or set architecture: transformer.",
     ),
     (
         {"cell": "gru"},
-        "model: cell is a setting of architecture: recurrent, but architecture = 'transformer'. Remove cell.",
+        "model: cell is a setting of architecture: recurrent, but architecture = 'transformer'. Remove cell, or set architecture: recurrent.",
     ),
     (
         {"architecture": "recurent"},
@@ -87,7 +87,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"architecture": "recurrent", "attention": "none", "has_input_feeding": True},
-        "model: has_input_feeding needs attention, but attention = 'none' has none. Remove has_input_feeding.",
+        "model: has_input_feeding needs attention, but attention = 'none' has none. Remove has_input_feeding, or choose an attention in an encoder-decoder.",
     ),
     (
         {"architecture": "convolutional", "kernel": 4},

@@ -46,9 +46,10 @@ class TorchEngine:
 
     def __init__(self, model: SequenceModel) -> None:
         if not model.can_translate:
+            missing, verb = ("decoder", "classify") if model.can_classify else ("encoder", "generate")
             raise ConfigError(
-                f"a model of shape {model.config.shape} cannot translate: it has no "
-                f"{'decoder' if model.config.shape == 'encoder' else 'encoder'}. Use one of shape encoder-decoder."
+                f"a model of shape {model.config.shape} cannot translate: it has no {missing}. Use one of shape "
+                f"encoder-decoder, or run clearhead {verb}."
             )
         self.model = model.eval()
         self._fast = packed(model)

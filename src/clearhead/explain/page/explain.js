@@ -70,7 +70,7 @@ const SEARCHED = "Every hypothesis of the beam search, with what was dropped and
 if (DATA.attention) {
   section("words", ...overviewTexts(), overview);
   if (IS_TRANSFORMER) section("machine", ["Machine", "The machine, step by step"], "Follow one token from left to right. Select a station to see the token's own numbers there.", machine);
-  if (STACKS.length) section("atlas", ["Heads", "Atlas of heads"], "Every head as a thumbnail: rows look, columns are looked at, darker is more. Select one to open it; a cell opens the sum behind it.", atlas);
+  if (STACKS.length) section("atlas", ["Heads", "Atlas of heads"], "Every head as a thumbnail: rows look, columns are looked at, darker is more. Select one to open it" + (IS_TRANSFORMER ? "; a cell opens the sum behind it." : "."), atlas);
   if (STACKS.length) section("word", ["One word", "One word"], `What a word attends to and what attends to it${IS_TRANSFORMER ? ", and how it reaches words several hops away" : ""}.`, oneWord);
   if (DATA.search) section("search", ["Search", "The search"], SEARCHED, beamTree);
 }
