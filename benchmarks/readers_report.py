@@ -96,9 +96,14 @@ def _by_length(runs: Sequence[Result]) -> list[list[float]]:
     """Return a row for every length: the mean number of words of its bounds, the sentences, and the mean BLEU."""
     rows = []
     for index, bucket in enumerate(runs[0]["by_length"]):
-        bounds = [int(part) for part in bucket["words"].removesuffix(" words").removeprefix("over ").split("–")]
-        rows.append([mean(bounds), bucket["sentences"], mean(run["by_length"][index]["bleu"] for run in runs)])
+        bleu = mean(run["by_length"][index]["bleu"] for run in runs)
+        rows.append([middle_of(bucket["words"]), bucket["sentences"], bleu])
     return rows
+
+
+def middle_of(bucket: str) -> float:
+    """Return the middle of a range of lengths: 8 for '6–10 words'."""
+    return mean(int(bound) for bound in bucket.removesuffix(" words").removeprefix("over ").split("–"))
 
 
 def _length_table(by_variant: Mapping[str, Sequence[Result]]) -> ResultTable:

@@ -25,8 +25,10 @@ from typing import Any
 
 import torch
 
+from clearhead.errors import ClearheadError
+from clearhead.experiments.picture import check_picture
 from clearhead.files.lines import Notes, read_lines
-from studies_report import save_plot
+from studies_report import save_plot, slug
 from train_peers import describe_machine
 
 CONFIGS = Path(__file__).parents[1] / "configs" / "studies"
@@ -63,6 +65,8 @@ FAMILIES: Mapping[str, Family] = {
 def main() -> None:
     """Train the variants of a study, translate the test set with each, and print the table."""
     options = _options()
+    if options.picture is not None:
+        _check_picture(options.picture)
     family = FAMILIES[options.study]
     folder = options.work / options.study
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,11 +80,19 @@ def main() -> None:
     print(describe_machine("cuda" if torch.cuda.is_available() else "cpu", torch.get_num_threads()))
     print(f"{options.study}: {' '.join(sys.argv[1:])}\n")
     print(table(results, report))
-    if options.picture is not None:
-        save_plot(options.study, results, report, options.picture)
     if options.json is not None:
         content = {"study": options.study, "results": results, "evaluation": report}
         options.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    if options.picture is not None:
+        save_plot(options.study, results, report, options.picture)
+
+
+def _check_picture(path: Path) -> None:
+    """Exit before anything is trained if the plot could not be written."""
+    try:
+        check_picture(path)
+    except ClearheadError as wrong:
+        sys.exit(str(wrong))
 
 
 def _options() -> argparse.Namespace:
@@ -94,11 +106,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--picture", type=Path, default=None, help="an SVG or PNG file")
     return parser.parse_args()
-
-
-def slug(name: str) -> str:
-    """Return the folder of a variant."""
-    return name.replace(", ", "-").replace(" ", "-")
 
 
 def find(data: Path, name: str) -> Path:

@@ -10,6 +10,7 @@ import numpy as np
 from clearhead.experiments.colours import BLUE, GREEN, GREY, INK, VERMILION
 from clearhead.experiments.experiment import Experiment
 from clearhead.experiments.picture import save_picture
+from readers_report import middle_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,18 +36,16 @@ def as_experiment(study: str, results: Mapping[str, Mapping[str, Any]], report: 
     buckets = [bucket for bucket in report["by_length"]["buckets"] if bucket["sentences"] >= _FEWEST]
     arrays = {"words": np.array([middle_of(bucket["name"]) for bucket in buckets])}
     for name, result in results.items():
-        system = name.replace(", ", "-").replace(" ", "-")
         arrays[f"bleu {name}"] = np.array([result["scores"].get("bleu", np.nan)])
         arrays[f"lengths {name}"] = np.array(
-            [bucket["scores"].get(system, {}).get("bleu", np.nan) for bucket in buckets]
+            [bucket["scores"].get(slug(name), {}).get("bleu", np.nan) for bucket in buckets]
         )
     return Experiment(study, _TITLES[study], 0, "", "", (), arrays)
 
 
-def middle_of(bucket: str) -> float:
-    """Return the middle of a range of lengths: 8 for '6–10 words'."""
-    bounds = bucket.removesuffix(" words").removeprefix("over ").split("–")
-    return float(np.mean([int(bound) for bound in bounds]))
+def slug(name: str) -> str:
+    """Return the name of a variant as its folder has it."""
+    return name.replace(", ", "-").replace(" ", "-")
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
