@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 TEXT ?= Let's go
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo serve test check format docs package bench audit clean
+# Each test process uses one core: with more threads they would slow each other down.
+TESTS = OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest
+
+.PHONY: demo serve test test-slow test-all check format docs package bench audit clean
 
 demo: $(VENV)/train
 	@echo "$(TEXT) - translated by the built-in model into Spanish, Hindi and Bengali:"; echo
@@ -29,9 +32,14 @@ demo: $(VENV)/train
 serve: $(VENV)/serve
 	$(BIN)/clearhead serve
 
-# Each test process uses one core: with more threads they would slow each other down.
+# The tests that one waits for, and those that are slow and seldom break.
 test: $(VENV)/dev
-	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -m "slow or not slow"
+	$(TESTS)
+
+test-slow: $(VENV)/dev
+	$(TESTS) -m slow
+
+test-all: test test-slow
 
 check: $(VENV)/dev
 	$(BIN)/ruff format --check .

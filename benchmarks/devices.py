@@ -12,18 +12,17 @@ import argparse
 import json
 import os
 import platform
+import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from clearhead.model import Batch, TrainableModel, build_model, preset
+from clearhead.model import Batch, SequenceModel, build_model, preset
 from clearhead.model.device import keep_freed_memory
 from clearhead.training.config import TrainingConfig
 from clearhead.training.distributed.membership import Membership
@@ -35,7 +34,7 @@ from convolutional_speed import CLIP, RATE, SMOOTHING, VOCABULARY, make_batch
 CONFIG = TrainingConfig(rate=RATE, warm_up=0, clip=CLIP, label_smoothing=SMOOTHING)
 
 
-def make_model(options: argparse.Namespace) -> TrainableModel:
+def make_model(options: argparse.Namespace) -> SequenceModel:
     torch.manual_seed(1)
     return build_model(preset(options.preset, source_vocabulary=VOCABULARY)).to(options.device).train()
 
@@ -55,7 +54,7 @@ def assert_done(is_done: bool) -> None:
 class Objective(nn.Module):
     """The loss as a module, which DistributedDataParallel can wrap."""
 
-    def __init__(self, model: TrainableModel) -> None:
+    def __init__(self, model: SequenceModel) -> None:
         super().__init__()
         assert isinstance(model, nn.Module)
         self.model = model
@@ -96,22 +95,23 @@ def seconds(update: Callable[[], None], device: str, count: int) -> float:
 
 def measure_ranks(options: argparse.Namespace, size: int) -> float:
     """Return the seconds of an update in `size` processes that share the cores of this machine."""
-    with tempfile.TemporaryDirectory() as folder:
-        threads = str(max(1, torch.get_num_threads() // size))
-        environment = {**os.environ, "OMP_NUM_THREADS": threads}
-        command = [sys.executable, __file__, *sys.argv[1:], "--store", f"{folder}/store", "--size", str(size)]
-        processes = [
-            subprocess.Popen([*command, "--rank", str(rank)], stdout=subprocess.PIPE, env=environment)
-            for rank in range(size)
-        ]
-        outputs = [process.communicate()[0] for process in processes]
-        assert not any(process.returncode for process in processes)
-        return float(json.loads(outputs[0]))
+    with socket.create_server(("localhost", 0)) as server:
+        port = server.getsockname()[1]
+    threads = str(max(1, torch.get_num_threads() // size))
+    environment = {**os.environ, "OMP_NUM_THREADS": threads}
+    command = [sys.executable, __file__, *sys.argv[1:], "--port", str(port), "--size", str(size)]
+    processes = [
+        subprocess.Popen([*command, "--rank", str(rank)], stdout=subprocess.PIPE, env=environment)
+        for rank in range(size)
+    ]
+    outputs = [process.communicate()[0] for process in processes]
+    assert not any(process.returncode for process in processes)
+    return float(json.loads(outputs[0]))
 
 
 def work_as_rank(options: argparse.Namespace, count: int) -> None:
     """Print the median time of an update in one of several processes."""
-    membership = Membership(options.rank, options.size, options.rank, options.size, store=Path(options.store))
+    membership = Membership(options.rank, options.size, options.rank, options.size, "localhost", options.port)
     with open_world(membership, TrainingConfig(device=options.device)) as world:
         update = ours(options, make_batch(options.batch_tokens, options.length, options.device), world)
         seconds(update, options.device, 2)
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--updates", type=int)
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--store", help=argparse.SUPPRESS)
+    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     keep_freed_memory()
     torch.set_float32_matmul_precision("high")
@@ -140,20 +140,19 @@ def main() -> None:
     batch = make_batch(options.batch_tokens, options.length, options.device)
     assert batch.target is not None
     num_tokens = int((batch.target != 0).sum())
-    with tempfile.TemporaryDirectory() as folder:
-        membership = Membership(0, 1, 0, 1, store=Path(folder) / "store")
-        with open_world(membership, TrainingConfig(device=options.device)) as world:
-            updates = {
-                "one process, no group": ours(options, batch, ALONE),
-                "one process, a group of one": ours(options, batch, world),
-                "one process, PyTorch's DistributedDataParallel": torch_ddp(options, batch),
-            }
-            for update in updates.values():
-                seconds(update, options.device, 3)
-            times: dict[str, list[float]] = {name: [] for name in updates}
-            for _ in range(options.rounds):
-                for name, update in updates.items():
-                    times[name].append(seconds(update, options.device, count))
+    membership = Membership(0, 1, 0, 1, "localhost", 0)
+    with open_world(membership, TrainingConfig(device=options.device)) as world:
+        updates = {
+            "one process, no group": ours(options, batch, ALONE),
+            "one process, a group of one": ours(options, batch, world),
+            "one process, PyTorch's DistributedDataParallel": torch_ddp(options, batch),
+        }
+        for update in updates.values():
+            seconds(update, options.device, 3)
+        times: dict[str, list[float]] = {name: [] for name in updates}
+        for _ in range(options.rounds):
+            for name, update in updates.items():
+                times[name].append(seconds(update, options.device, count))
     medians = {name: statistics.median(taken) for name, taken in times.items()}
     if options.device == "cpu" and (os.cpu_count() or 1) > 1:
         medians["two processes that share the cores"] = measure_ranks(options, 2)

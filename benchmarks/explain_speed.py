@@ -25,7 +25,7 @@ from clearhead.model import ModelConfig, Transformer
 WORDS = "The old man who lives near the river gave his children two red apples after dinner last night and went home"
 # The functions whose time is reported with --profile.
 PARTS = (
-    "translate", "double_copy", "trace_pass", "explained_outputs", "explain_search", "forced_tokens", "gradients",
+    "translate", "double_copy", "trace_pass", "explained_outputs", "explain_search", "gradients",
     "leave_out", "_left_out", "rollouts", "attention_norms", "to_dict", "explanation_page",
 )  # fmt: skip
 
@@ -70,8 +70,8 @@ def main() -> None:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         row = explanation.explained_row
         print(
-            f"{len(row)} + {len(explanation.outputs)} tokens, {len(row.words)} words, "
-            f"{len(explanation.continuations)} forced tokens: {cpu:.2f} CPU s, {wall:.2f} s, page {size / 1e6:.2f} MB"
+            f"{len(row)} + {len(explanation.outputs)} tokens, {len(row.words)} words: "
+            f"{cpu:.2f} CPU s, {wall:.2f} s, page {size / 1e6:.2f} MB"
         )
     if options.profile:
         times = {}

@@ -5,7 +5,6 @@ Parts, each of which can be run alone in the same --work folder (train first):
   heads       `clearhead heads` on it, with its time
   importance  fewer and fewer heads by importance, for each kind of attention; and 3/4, 1/2 and 1/4 of all heads with
               fine-tuning afterwards
-  learnt      Hard-Concrete gates with five penalties
   scratch     models with a half and a quarter of the heads of every layer, trained from scratch
   speed       time to translate the test set with fewer heads
 Heads are chosen on the validation text, and BLEU is that of the test text unless a table says otherwise.
@@ -36,7 +35,6 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.experiments.colours import BLUE, GREEN, GREY, VERMILION
 from clearhead.experiments.picture import STYLE, follow_dark_mode
-from clearhead.explain.gate_training import GateTraining, learn_gates, remove_closed
 from clearhead.explain.pruned_model import (
     OpenedModel,
     PruneRequest,
@@ -51,8 +49,7 @@ from clearhead.explain.token_pairs import encode_pairs
 from clearhead.formats.model_folder import find_model
 from clearhead.model import Transformer
 
-PARTS = ("train", "heads", "importance", "learnt", "scratch", "speed")
-PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
+PARTS = ("train", "heads", "importance", "scratch", "speed")
 SHARES = (0.75, 0.5, 0.25)
 KINDS = {"encoder.self_attention": "encoder", "decoder.self_attention": "decoder", "decoder.cross_attention": "cross"}
 
@@ -80,9 +77,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     parser.add_argument("--at-once", type=int, default=4, help="processes beside each other")
-    parser.add_argument(
-        "--steps", type=int, default=2000, help="updates of a training; fine-tuning has a quarter, learnt gates a half"
-    )
+    parser.add_argument("--steps", type=int, default=2000, help="updates of a training; fine-tuning has a quarter")
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--lines", type=int, default=None, help="only this many lines of validation and test")
     parser.add_argument("--picture", type=Path, default=None, help="plot the results in the folder (.svg)")
@@ -96,7 +91,6 @@ def _jobs(part: str) -> list[str]:
         "train": ["train"],
         "heads": ["heads"],
         "importance": ["sweep", *(f"pruned-{share:g}" for share in SHARES)],
-        "learnt": [f"learnt-{penalty:g}" for penalty in PENALTIES],
         "scratch": ["scratch-0.5", "scratch-0.25"],
         "speed": ["speed"],
     }[part]
@@ -118,7 +112,6 @@ def _run_job(options: argparse.Namespace) -> None:
         "heads": lambda: _heads(options),
         "sweep": lambda: _sweep(options),
         "pruned": lambda: _pruned(options, float(number)),
-        "learnt": lambda: _learnt(options, float(number)),
         "scratch": lambda: _scratch(options, float(number)),
         "speed": lambda: _speed(options),
     }
@@ -166,11 +159,10 @@ def _opened(options: argparse.Namespace, path: Path, part: str = "test", beam: i
     return open_for_pruning(path, files, PruneRequest(search=SearchSettings(beam=beam), num_lines=options.lines))
 
 
-def _measured(opened: OpenedModel, model: Transformer | None = None) -> dict[str, Any]:
+def _measured(opened: OpenedModel) -> dict[str, Any]:
     """Return the heads and scores of a model on the text it was opened with."""
-    model = opened.model if model is None else model
-    pairs = encode_pairs(model, opened.text.vocabularies, opened.text.texts)
-    row = measure(model, opened.text, pairs)
+    pairs = encode_pairs(opened.model, opened.text.vocabularies, opened.text.texts)
+    row = measure(opened.model, opened.text, pairs)
     assert row.bleu is not None
     return {**row.to_dict(), "signature": row.bleu.signature}
 
@@ -202,16 +194,6 @@ def _pruned(options: argparse.Namespace, share: float) -> dict[str, Any]:
     run = options.work / f"pruned-{share:g}-tuned"
     fine_tune(check_fine_tuning(find_model(options.work / "full")), target, run, max(4, options.steps // 4))
     return {**before, "tuned": _measured(_opened(options, run))}
-
-
-def _learnt(options: argparse.Namespace, penalty: float) -> dict[str, Any]:
-    opened, test = _opened(options, options.work / "full", "train"), _opened(options, options.work / "full")
-    pairs = encode_pairs(opened.model, opened.text.vocabularies, opened.text.texts)
-    batch_tokens = 512 if options.tiny else 8192
-    training = GateTraining(penalty, max(4, options.steps // 2), batch_tokens=batch_tokens, r_drop=3.0)
-    model, gates = learn_gates(opened.model, pairs, training)
-    partial = sum(int(((gate > 0) & (gate < 1)).sum()) for gate in gates.outputs.values())
-    return {**_measured(test, remove_closed(model, gates)), "partial": partial}
 
 
 def _scratch(options: argparse.Namespace, share: float) -> dict[str, Any]:
@@ -330,7 +312,7 @@ def _draw(results: dict[str, dict[str, Any]], path: Path) -> None:
             left.plot(*points, marker="o", color=colour, label=names[part])
         left.set(title="One kind of attention, no training", xlabel="heads left of 48", ylabel="BLEU, validation text")
         styles = {"pruned": (BLUE, "s", "by importance"), "tuned": (BLUE, "o", "by importance, then trained"),
-                  "learnt": (VERMILION, "D", "learnt gates"), "scratch": (GREEN, "^", "from scratch")}  # fmt: skip
+                  "scratch": (GREEN, "^", "from scratch")}  # fmt: skip
         pruned = {name: row for name, row in results.items() if name.startswith("pruned")}
         models = results | {name.replace("pruned", "tuned"): row["tuned"] for name, row in pruned.items()}
         for kind, (colour, marker, label) in styles.items():

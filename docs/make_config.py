@@ -1,10 +1,6 @@
-"""Write docs/guide/config.md: all settings of a training config, read from the classes that validate them.
-
-Run it after changing a setting: python docs/make_config.py. A test compares the page.
-"""
+"""The page guide/config.md: all settings of a training config, read from the classes that validate them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from clearhead.model.architecture import ALL_PRESETS
@@ -12,7 +8,6 @@ from clearhead.settings import FieldHelp, shown
 from clearhead.training.config_checks import DECIDED
 from clearhead.training.config_help import config_fields
 
-PAGE = Path(__file__).parent / "guide" / "config.md"
 HEAD = """\
 # Configuration reference
 
@@ -42,11 +37,6 @@ SECTIONS = {
     "text": ("text", "How text is converted to token ids."),
     "training": ("training", "How the model is trained. Either `steps` or `epochs` is required."),
     "validation": ("validation", "How often and by which metric the model is validated."),
-    "pinned.0": (
-        "pinned",
-        "A list of sentences (at most 16, of at most 500 characters). An entry is a text, or has these settings. "
-        "[A film of the training](train.md#a-film-of-the-training) shows them.",
-    ),
 }
 # Types as error messages describe them, and as the page does.
 SHORT = {
@@ -64,7 +54,7 @@ SHORT = {
     ", or null": " or null",
 }
 FOOT = """\
-This page is generated from the classes that validate a config: `python docs/make_config.py` writes it.
+This page is generated from the classes that validate a config.
 """
 
 
@@ -133,7 +123,3 @@ def _safe(text: str) -> str:
     for letter in "|_*[<":
         text = text.replace(letter, {"<": "&lt;"}.get(letter, f"\\{letter}"))
     return text.replace(">>", "&gt;&gt;")
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

@@ -2,12 +2,9 @@
 
 Run: python docs/make_pictures.py      (needs Chromium and the extra `dev`)
 Each is a part of a page that `clearhead solve`, `check` or `explain` writes, in a browser, in light and dark. The trace
-of the trained model is one of those that `examples/models/look_inside.py` wrote. The page of an explanation is written
-again from the data in it.
+of the trained model is one of those that `examples/models/look_inside.py` wrote.
 """
 
-import json
-import re
 import shutil
 import subprocess
 import sys
@@ -15,9 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from generated import page_of_explanation
 from playwright.sync_api import Browser, Page, sync_playwright
-
-from clearhead.explain import explanation_page
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
@@ -58,14 +54,6 @@ def open_translation(page: Page) -> str:
     return "header"
 
 
-def rewrite(path: Path) -> None:
-    """Write the page of an explanation again, with the data that it contains."""
-    text = path.read_text(encoding="utf-8")
-    data = re.search(r'<script type="application/json" id="explanation">(.*?)</script>', text, re.DOTALL)
-    assert data is not None, f"{path} is not the page of an explanation"
-    path.write_text(explanation_page(json.loads(data[1])), encoding="utf-8")
-
-
 def photograph(browser: Browser, html: Path, name: str, width: int, prepare: Callable[[Page], str]) -> None:
     """Write NAME-light.png and NAME-dark.png, the part of a page that `prepare` opens."""
     for scheme in ("light", "dark"):
@@ -86,7 +74,9 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     trace = ROOT / "docs" / "inside" / "sentence-1-head.json"
     with TemporaryDirectory() as folder, sync_playwright() as driver:
-        sheet, report, head = (Path(folder) / f"{name}.html" for name in ("sheet", "report", "head"))
+        sheet, report, head, explanation = (
+            Path(folder) / f"{name}.html" for name in ("sheet", "report", "head", "explanation")
+        )
         clearhead("solve", "lets-go-encoder", "--detail", "products", "-o", sheet)
         clearhead("check", "examples/workings/two-slips.yaml", "-o", report, expected=1)
         clearhead("solve", "--from-trace", trace, "-o", head)
@@ -95,8 +85,8 @@ def main() -> None:
         photograph(browser, sheet, "sheet", NARROW, open_sum)
         photograph(browser, report, "marked", NARROW, open_error)
         photograph(browser, head, "attention", WIDE, open_attention)
-        explanation = ROOT / "docs" / "inside" / "explanation.html"
-        rewrite(explanation)
+        data = ROOT / "docs" / "inside" / "explanation.json"
+        explanation.write_text(page_of_explanation(data), encoding="utf-8")
         photograph(browser, explanation, "explanation", PAGE, open_translation)
         browser.close()
 

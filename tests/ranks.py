@@ -5,6 +5,7 @@ A job is a function of a world and plain arguments; what it returns is written a
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import traceback
@@ -15,11 +16,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from clearhead.training.distributed.membership import Membership
+
 _IMPORTED = (
     *("clearhead.training.loop", "clearhead.training.distributed.rendezvous", "clearhead.training.final_test"),
     *("torch._dynamo", "torch.utils.tensorboard", "sacrebleu", "tests.unit.training.distributed.jobs"),
 )
-_SHARDED = ("torch.distributed.fsdp", "torch.distributed.tensor", "torch.distributed.checkpoint.hf_storage")
 _SERVER = "import sys; sys.argv[0] = 'ranks'; from tests.ranks import serve; serve()"
 
 
@@ -57,26 +59,30 @@ def rank_server(folder: Path) -> Iterator[RankServer]:
 
 def serve() -> None:
     """Fork the ranks of each job in standard input, and print their exit codes."""
-    for name in (*_IMPORTED, *_SHARDED):
+    for name in _IMPORTED:
         import_module(name)
     for line in sys.stdin:
         folder, size, module, name, arguments = json.loads(line)
-        processes = [_fork(Path(folder), rank, size, (module, name), arguments) for rank in range(size)]
+        with socket.create_server(("localhost", 0)) as server:
+            port = server.getsockname()[1]
+        ranks = [Membership(rank, size, rank, size, "localhost", port) for rank in range(size)]
+        processes = [_fork(Path(folder), rank, (module, name), arguments) for rank in ranks]
         codes = [os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes]
         print(json.dumps(codes), flush=True)
 
 
-def _fork(folder: Path, rank: int, size: int, job: tuple[str, str], arguments: dict[str, Any]) -> int:
+def _fork(folder: Path, membership: Membership, job: tuple[str, str], arguments: dict[str, Any]) -> int:
     process = os.fork()
     if process:
         return process
     code = 1
+    rank = membership.rank
     try:
         with (folder / f"{rank}.log").open("w") as log, open(os.devnull) as nothing:  # noqa: PTH123
             os.dup2(nothing.fileno(), 0)
             os.dup2(log.fileno(), 1)
             os.dup2(log.fileno(), 2)
-        _work(folder, rank, size, getattr(import_module(job[0]), job[1]), arguments)
+        _work(folder, membership, getattr(import_module(job[0]), job[1]), arguments)
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -86,12 +92,10 @@ def _fork(folder: Path, rank: int, size: int, job: tuple[str, str], arguments: d
         os._exit(code)
 
 
-def _work(folder: Path, rank: int, size: int, job: Callable[..., Any], arguments: dict[str, Any]) -> None:
+def _work(folder: Path, membership: Membership, job: Callable[..., Any], arguments: dict[str, Any]) -> None:
     from clearhead.training.config import TrainingConfig
-    from clearhead.training.distributed.membership import Membership
     from clearhead.training.distributed.rendezvous import open_world
 
-    membership = Membership(rank, size, rank, size, store=folder / "store")
     with open_world(membership, TrainingConfig(device="cpu", rendezvous_seconds=600)) as world:
         result = job(world, **arguments)
-        (folder / f"{rank}.json").write_text(json.dumps(result))
+        (folder / f"{membership.rank}.json").write_text(json.dumps(result))

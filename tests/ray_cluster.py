@@ -24,11 +24,11 @@ class RunningCluster:
     process: int
 
     def workers(self) -> list[int]:
-        """Return the processes of the workers that translate or score."""
+        """Return the processes of the workers that translate."""
         numbers = []
         for number in children(self.process):
             with suppress(OSError):
-                if b"_PoolWorker" in Path(f"/proc/{number}/cmdline").read_bytes():
+                if b"PartWorker" in Path(f"/proc/{number}/cmdline").read_bytes():
                     numbers.append(number)
         return sorted(numbers)
 

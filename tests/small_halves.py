@@ -7,8 +7,8 @@ import torch
 
 from clearhead.formats import save_checkpoint
 from clearhead.model import ModelConfig
+from clearhead.model.base import SequenceModel
 from clearhead.model.build import build_model
-from clearhead.model.protocol import TrainableModel
 from clearhead.text.config import TextConfig
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.text.train import train_vocabularies
@@ -33,7 +33,7 @@ def small_vocabularies(labels: tuple[str, ...] = ()) -> Vocabularies:
     return Vocabularies(vocabularies.source, vocabularies.target, labels=labels)
 
 
-def small_model(vocabularies: Vocabularies, **changes: Any) -> TrainableModel:
+def small_model(vocabularies: Vocabularies, **changes: Any) -> SequenceModel:
     """Return a random model of a vocabulary, a classifier if it has labels, otherwise a language model."""
     torch.manual_seed(3)
     tokeniser = vocabularies.target

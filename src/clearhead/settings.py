@@ -8,15 +8,17 @@ from copy import deepcopy
 from dataclasses import dataclass
 from json import dumps
 from types import NoneType
-from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from clearhead.errors import ConfigError, Mistake, closest_match, did_you_mean, printable
+from clearhead.retired import removed
 
 _MAX_SHOWN = 60  # characters of a value in a sentence
+_MAX_ERRORS = 1000  # that get a sentence: a client of a server could make a hundred thousand
 _MAX_NAMES = 12  # of a group, listed if no name is similar
 
 
@@ -24,6 +26,15 @@ class Settings(BaseModel):
     """The base of every config: unknown names are mistakes, and values cannot change after validation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, coerce_numbers_to_str=True)
+    # Settings that were removed, with the default that files of earlier versions state: there they change nothing.
+    retired: ClassVar[Mapping[str, Any]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_retired(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or cls.retired.keys().isdisjoint(data):
+            return data
+        return {name: value for name, value in data.items() if name not in cls.retired or value != cls.retired[name]}
 
     @field_validator("*", mode="before")
     @classmethod
@@ -105,12 +116,14 @@ def examine(
 
     `stand_ins` maps paths to values that replace required settings that are wrong, so that the rest can be validated.
     """
+    data = _with_text_keys(data)
     try:
         return SettingsReading(cls.model_validate(data), (), frozenset())
     except ValidationError as wrong:
+        all_errors = wrong.errors()[:_MAX_ERRORS]
         # If all entries of a list are wrong, pydantic also calls it too short. The entries are reported already.
-        inside = {error["loc"][:end] for error in wrong.errors() for end in range(len(error["loc"]))}
-        errors = [error for error in wrong.errors() if error["type"] != "too_short" or error["loc"] not in inside]
+        inside = {error["loc"][:end] for error in all_errors for end in range(len(error["loc"]))}
+        errors = [error for error in all_errors if error["type"] != "too_short" or error["loc"] not in inside]
     reader = _Reader(cls, data, place, wording)
     mistakes = [mistake for error in errors for mistake in reader.mistakes(error)]
     rest = _without(data, errors, reader, stand_ins or {})
@@ -123,6 +136,15 @@ def examine(
         mistakes += [mistake for error in again for mistake in reader.mistakes(error)]
     unique = {mistake.sentence: mistake for mistake in mistakes}
     return SettingsReading(value, tuple(unique.values()), frozenset(reader.blamed))
+
+
+def _with_text_keys(data: Any) -> Any:
+    """Return the data with names as text: YAML reads `1:` as a number, which pydantic takes for a place in a list."""
+    if isinstance(data, Mapping):
+        return {str(name): _with_text_keys(value) for name, value in data.items()}
+    if isinstance(data, list):
+        return [_with_text_keys(entry) for entry in data]
+    return data
 
 
 def fields_of(cls: type[BaseModel], place: str = "") -> Iterator[FieldHelp]:
@@ -313,6 +335,9 @@ class _Reader:
         if models_in(field.annotation):
             return self._wrong_group(path, value, field, is_entry=isinstance(spot.parts[-1], int))
         choices = choices_in(field.annotation)
+        retirement = removed(f"{spot.parts[-1]}: {value}") if choices else None
+        if retirement is not None:
+            return f"{path}: {retirement}"
         if choices:
             near = did_you_mean(str(value), choices)
             return f"{path} = {shown(value)} is not a choice.{near} Choices: {', '.join(choices)}."
@@ -322,6 +347,9 @@ class _Reader:
 
     def _unknown(self, spot: _Spot, path: str) -> str:
         name, names, noun = str(spot.parts[-1]), list(spot.owner.model_fields), self._wording.name
+        retirement = removed(path, name)
+        if retirement is not None:
+            return retirement
         match = closest_match(name, names)
         if match is not None:
             meant = (*spot.parts[:-1], match)

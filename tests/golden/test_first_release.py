@@ -8,7 +8,8 @@ from clearhead import Translator, Worksheet, solve
 from clearhead.check import mark_worksheet
 from clearhead.export.certificate import read_certificate
 from clearhead.export.importing import import_model
-from clearhead.formats.model_folder import find_model
+from clearhead.export.probe import onnx_probe
+from clearhead.formats.model_folder import find_model, load_vocabularies
 from clearhead.training.run import RunFolder
 from tests.tolerances import assert_close
 
@@ -17,9 +18,9 @@ SENTENCES = ["the cat sees a dog.", "the dog sleeps."]
 TRANSLATIONS = ["die Katze sieht einen Hund.", "der Hund schläft."]
 
 
-@pytest.mark.parametrize("engine", ["numpy", "torch", "ctranslate2", "onnx"])
+@pytest.mark.parametrize("engine", ["numpy", "torch", "ctranslate2"])
 def test_its_run_folder_is_translated_with_by_every_engine(engine: str) -> None:
-    pytest.importorskip({"onnx": "onnxruntime"}.get(engine, engine), reason="the engine is an extra")
+    pytest.importorskip(engine, reason="the engine is an extra")
     translator = Translator.load(KEPT / "run", engine=engine)  # type: ignore[arg-type]
     assert translator.notes == ()
     assert [translation.text for translation in translator.translate(SENTENCES)] == TRANSLATIONS
@@ -50,19 +51,29 @@ def test_its_trace_of_a_model_is_read_and_gets_full_marks() -> None:
     assert report.earned == report.out_of == 2.0 * len(trace.trace)
 
 
-@pytest.mark.parametrize("runtime", ["ctranslate2", "onnx", "marian"])
-def test_its_exports_translate_and_have_certificates(runtime: str) -> None:
-    pytest.importorskip({"onnx": "onnxruntime", "marian": "torch"}.get(runtime, runtime), reason="it is an extra")
+@pytest.mark.parametrize("runtime", ["ctranslate2", "marian"])
+def test_its_exports_translate(runtime: str) -> None:
+    pytest.importorskip({"marian": "torch"}.get(runtime, runtime), reason="it is an extra")
     translator = Translator.load(KEPT / runtime)
     assert [translation.text for translation in translator.translate(SENTENCES)] == TRANSLATIONS
+
+
+def test_its_export_to_onnx_translates_in_onnxruntime() -> None:
+    pytest.importorskip("onnxruntime", reason="it is an extra")
+    vocabularies = load_vocabularies(find_model(KEPT / "onnx"))
+    engine = onnx_probe(find_model(KEPT / "onnx")).engine
+    translator = Translator(vocabularies, engine)
+    assert [translation.text for translation in translator.translate(SENTENCES)] == TRANSLATIONS
+
+
+@pytest.mark.parametrize("runtime", ["ctranslate2", "onnx", "marian"])
+def test_its_exports_have_certificates(runtime: str) -> None:
     certificate = read_certificate(KEPT / runtime)
     assert (certificate.target, certificate.precision, certificate.faults) == (runtime, "float32", ())
     assert certificate.comparison.identical == certificate.comparison.sentences == 4
 
 
-@pytest.mark.parametrize("runtime", ["onnx", "marian"])
-def test_its_exports_can_be_imported(runtime: str, tmp_path: Path) -> None:
-    pytest.importorskip("onnx", reason="it is an extra")
-    import_model(KEPT / runtime, tmp_path / "model")
+def test_its_export_to_marian_can_be_imported(tmp_path: Path) -> None:
+    import_model(KEPT / "marian", tmp_path / "model")
     translator = Translator.load(tmp_path / "model", engine="numpy")
     assert [translation.text for translation in translator.translate(SENTENCES)] == TRANSLATIONS

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from clearhead import Worksheet, solve
-from clearhead.worksheet.reading import gallery
+from clearhead.check import check
+from clearhead.worksheet.reading import gallery, read_data
 from tests.golden.by_hand import attention, normalised, plus, sinusoid, softmax, times, transpose
 from tests.tolerances import assert_close
 
@@ -207,6 +208,60 @@ def test_word_vectors_is_right() -> None:
     alike = 2.00 / (math.sqrt(2.18) * math.sqrt(1.94))
     assert_close(answers[2], [[1, alike], [alike, 1]])
     assert_close(answers[3], [[0.9, 0.1]])
+
+
+def test_multi_hop_is_right() -> None:
+    """Two layers on paper: a query is the first number of a vector, a key its second, a value twice its first."""
+    sheet = solve("multi-hop")
+    layer, second = "part.0.encoder.0", "part.2.encoder.0"
+    # 'it' is (-1, 1): its scores are -1 times the second numbers 0, -1, 1, 1, and 2^0, 2^1, 2^-1, 2^-1 add up to 4.
+    assert_close(sheet.value("S", where=f"{layer}.self_attention")[3], [0, 1, -1, -1])
+    # The other queries are 1, 0 and 0, but guitar sees only itself, so all their weights are equal.
+    weights = [[1, 0, 0, 0], [1 / 2, 1 / 2, 0, 0], [1 / 3, 1 / 3, 1 / 3, 0], [1 / 4, 1 / 2, 1 / 8, 1 / 8]]
+    assert_close(sheet.value("A", where=f"{layer}.self_attention"), weights)
+    # Values 2, 0, 0, -2. Z: 2; 2/2 = 1; 2/3; 2/4 - 2/8 = 1/4. Added to 1, 0, 0, -1:
+    first = [[3, 0], [1, -1], [2 / 3, 1], [-3 / 4, 1]]
+    assert_close(sheet.value("R₁", where=f"{layer}.add_and_norm.0"), first)
+    # guitar is (1, 0) and wine (0, 1), so the dot products are the two numbers of 'it': wine, which is wrong.
+    assert_close(sheet.value("Y", where="part.1.dense"), [[-3 / 4, 1]])
+    # Second layer. The query of 'it' is now -3/4; its scores are 0, 3/4, -3/4, -3/4; 2^(3/4) = 1.6818, 2^(-3/4) = 0.5946.
+    assert_close(sheet.value("S", where=f"{second}.self_attention")[3], [0, 3 / 4, -3 / 4, -3 / 4])
+    up, down = 2**0.75, 2**-0.75
+    total = 1 + up + 2 * down
+    assert round(total, 4) == 3.8710
+    assert_close(
+        sheet.value("A", where=f"{second}.self_attention")[3], [1 / total, up / total, down / total, down / total]
+    )
+    # Values 6, 2, 4/3, -3/2. The kitchen's was 0 and is now 2: it has read the guitar.
+    assert_close(sheet.value("V", where=f"{second}.self_attention.value"), [[6, 0], [2, 0], [4 / 3, 0], [-3 / 2, 0]])
+    # 6·0.2583 + 2·0.4345 + (4/3 - 3/2)·0.1536 = 1.5500 + 0.8689 - 0.0256 = 2.3933, and -0.75 + 2.3933 = 1.6433: guitar.
+    last = -3 / 4 + (6 + 2 * up + (4 / 3 - 3 / 2) * down) / total
+    assert round(last, 4) == 1.6433
+    assert_close(sheet.answer, [[last, 1]])
+
+
+def test_a_faultless_working_of_multi_hop_earns_full_marks_and_a_wrong_digit_is_found() -> None:
+    # On paper, to two decimals: 1/3.871 = 0.26, 1.682/3.871 = 0.43, 0.595/3.871 = 0.15, and -0.75 + 2.39 = 1.64.
+    first = {"A": [[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.33, 0.33, 0.33, 0], [0.25, 0.5, 0.125, 0.125]]}
+    first["Z"] = [[2, 0], [1, 0], [0.67, 0], [0.25, 0]]
+    second = {"A": [[1, 0, 0, 0], [0.67, 0.33, 0, 0], [0.31, 0.20, 0.49, 0], [0.26, 0.43, 0.15, 0.15]]}
+    second["Z"] = [[6, 0], [4.67, 0], [2.91, 0], [2.39, 0]]
+    written = {"part.0": first, "part.1": {"Y": [[-0.75, 1]]}, "part.2": second, "part.3": {"Y": [[1.64, 1]]}}
+    (report,) = check({"problem": "multi-hop", "written": written})
+    assert report.earned == report.out_of > 0
+    assert not report.has_error
+    (report,) = check({"problem": "multi-hop", "written": {**written, "part.3": {"Y": [[1.46, 1]]}}})
+    assert [(report.lines[error.line].symbol, error.cells) for error in report.findings] == [("Y", ((0, 0),))]
+    assert report.earned < report.out_of
+
+
+def test_without_what_the_kitchen_reads_two_layers_are_wrong_too() -> None:
+    data = dict(read_data(gallery()["multi-hop"].read_bytes()))
+    layer = data["parts"][0]
+    sees = {"explicit": [[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]}
+    cut = {**layer, "self_attention": {**layer["self_attention"], "mask": sees}}
+    guitar, wine = solve({**data, "parts": [cut, *data["parts"][1:]]}).answer[0]
+    assert guitar < wine
 
 
 def test_the_answer_of_a_sheet_is_its_last_line() -> None:

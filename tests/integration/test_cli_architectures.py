@@ -37,8 +37,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("translate", "-m", "recurrent", "--align", "--head", "0.0", TEXT), "there is no head 0.0 (decoder layer 1, head 1): only the last layer attends to the source, with one head. Counted from 0, it is 1.0."),
         (("explain", "-m", "recurrent", TEXT, "--sums", "all", "--json"), "sums are those of the heads of a Transformer, but this model is recurrent. Leave them out (--sums)."),
         (("heads", "-m", "recurrent", "source", "target"), "heads needs the heads and layers of a Transformer, but this model is recurrent. `clearhead explain` shows"),
-        (("what-if", "-m", "wide", TEXT, "--without", "decoder.*"), "what-if needs the heads and layers of a Transformer, but this model is convolutional. Swap words instead"),
-        (("what-if", "-m", "wide", TEXT, "--patch", "encoder.0", "--from-sentence", "a red cat"), "what-if needs the heads and layers of a Transformer, but this model is convolutional."),
         (("prune", "-m", "recurrent", "--remove", "decoder.*", "-o", "new"), "pruning needs the heads and layers of a Transformer, but this model is recurrent."),
         (("classify", "-m", "reader", "cat", "--labels", "labels"), "labels:1: 'postive' is not a label of this model. Did you mean 'positive'?"),
     ],
@@ -54,22 +52,17 @@ def test_what_a_model_does_not_have_is_refused_in_one_sentence(
 
 
 @pytest.mark.parametrize("model", ["recurrent", "bare", "wide"])
-def test_the_search_and_a_swapped_word_are_shown_for_every_model(folder: Path, model: str) -> None:
+def test_the_search_is_shown_for_every_model(folder: Path, model: str) -> None:
     done = run("translate", "-m", model, TEXT, "--explain", "steps.json", "--quiet", cwd=folder)
     assert done.returncode == 0, done.stderr
     (line,) = json.loads((folder / "steps.json").read_text())["lines"]
     attention = line["parts"][0]["steps"][0]["options"][0]["attention"]
     assert (attention is None) == (model == "bare")
-    done = run("translate", "-m", model, TEXT, "--alternatives", "1", "--quiet", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    done = run("what-if", "-m", model, TEXT, "--swap", "red=small", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert "changed: the small cat" in done.stdout
 
 
 @pytest.mark.parametrize("model", ["recurrent", "bare", "wide"])
 def test_a_page_is_written_for_every_model(folder: Path, model: str) -> None:
-    done = run("explain", "-m", model, TEXT, "-o", "page.html", "--continuations", "0", cwd=folder)
+    done = run("explain", "-m", model, TEXT, "-o", "page.html", cwd=folder)
     assert done.returncode == 0, done.stderr
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "Not on this page, because the model is " in page

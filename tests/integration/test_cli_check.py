@@ -419,5 +419,8 @@ def test_the_suffix_of_the_output_file_chooses_the_format(name: str, start: str,
     done = run("check", str(EXAMPLES / "workings" / "two-slips.yaml"), "-o", name, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
     assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
-    done = run("check", str(EXAMPLES / "workings" / "two-slips.yaml"), "-o", name, "--format", "json", cwd=tmp_path)
-    assert (tmp_path / name).read_text(encoding="utf-8").startswith('{"clearhead_report"'), "the option comes first"
+    done = run(
+        "check", str(EXAMPLES / "workings" / "two-slips.yaml"), "-o", f"{name}.v2", "--format", "json", cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert (tmp_path / f"{name}.v2").read_text(encoding="utf-8").startswith('{"clearhead_report"')

@@ -43,22 +43,6 @@ def test_probabilities_and_json_have_every_label(folder: Path) -> None:
     assert list(record["probabilities"].values()) == pytest.approx(shares, abs=1e-4)
 
 
-def test_an_explanation_lists_the_words_by_both_methods(folder: Path) -> None:
-    done = run("classify", "-m", "run", "--explain", "the old cat", cwd=folder)
-    assert done.returncode == 0
-    label, heading, *rows = done.stdout.splitlines()
-    assert label in LABELS
-    assert heading.split("  ")[1:] == ["word", "leave out", "gradient × input"]
-    assert [row.split()[0] for row in rows] == ["the", "old", "cat"]
-    assert "leave out is log P of the label minus its log P without the word" in done.stderr
-    assert "clearhead explain -m run TEXT -o page.html makes a page" in done.stderr
-    record = json.loads(run("classify", "-m", "run", "--explain", "--json", "the old cat", cwd=folder).stdout)
-    explanation = record["explanation"]
-    assert explanation["words"] == ["the", "old", "cat"]
-    assert [float(row.split()[1]) for row in rows] == pytest.approx(explanation["leave_out"], abs=1e-4)
-    assert set(explanation["methods"]) == {"leave_out", "gradient_input"}
-
-
 def test_labels_are_compared_with_the_correct_ones(folder: Path) -> None:
     done = run("classify", "-m", "run", "-i", "texts", "--labels", "gold", "-o", "out", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
@@ -86,10 +70,9 @@ def test_lines_that_cannot_be_classified_are_skipped_and_counted(folder: Path) -
 
 
 def test_words_that_the_vocabulary_does_not_have_are_named(folder: Path) -> None:
-    done = run("classify", "-m", "run", "--explain", "--json", "the zebra cat", cwd=folder)
+    done = run("classify", "-m", "run", "--json", "the zebra cat", cwd=folder)
     record = json.loads(done.stdout)
     assert record["unknown_words"] == ["zebra"]
-    assert record["explanation"]["words"] == ["the", "zebra", "cat"]
     assert done.stderr == "clearhead: the vocabulary of the model does not have 'zebra', which it reads as unknown.\n"
     done = run("classify", "-m", "run", "zebra", cwd=folder)
     assert done.returncode == 0

@@ -136,11 +136,6 @@ def test_alignments_are_scored_with_or_without_translations(folder: Path) -> Non
         ),
         (("good", "--reference", "right", "--require", "aer=3"), "--require aer needs alignments"),
         (("--system", "good", "--reference", "right"), "--system good: write NAME=FILE, such as base=base.txt."),
-        (
-            ("good", "--reference", "right", "--metric", "comet"),
-            "COMET needs a model on disk. clearhead does not download one; use the package's comet-download-model. "
-            "Give its checkpoint, model.ckpt (--comet-model).",
-        ),
         (("-", "--reference", "-"), "standard input can only be read once."),
         (("--links", "short"), "to score alignments, give both links and gold links (--links, --gold-links)."),
         (("--links", "short", "--gold-links", "short"), "short:1: 'one' is not a gold link."),

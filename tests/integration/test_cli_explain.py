@@ -8,8 +8,6 @@ import pytest
 
 from clearhead.explain import explain, explanation_page, open_model
 from clearhead.explain.checks import explained_heads
-from clearhead.explain.options import ExplainOptions
-from clearhead.explain.single_stack import explain_text
 from clearhead.formats import save_checkpoint
 from clearhead.model import Transformer
 from tests.command import run, run_process
@@ -62,7 +60,7 @@ def test_a_language_model_is_explained_too(folder: Path) -> None:
     assert data["kind"] == "text"
     assert list(data["sums"]) == ["decoder.2.self_attention.head.1"]
     loaded = single_stack("decoder")
-    same = explain_text(loaded, "the red cat", ExplainOptions())
+    same = explain(loaded, "the red cat")
     assert data["tokens"][0]["probability"] == pytest.approx(same.outputs[0].probability, abs=1e-5)
 
 
@@ -103,7 +101,7 @@ def test_two_sentences_are_compared(folder: Path) -> None:
         ),
         (
             ("-m", "run", "cat", "-o", "x.pdf"),
-            "--output x.pdf is neither a page nor JSON. Use a name that ends in .html",
+            "x.pdf: .pdf is not the suffix of a format that can be written here. Use a name that ends in .html or .json.",
         ),
         (
             ("-m", "run/best", "--to", "de", "cat", "-o", "run/best/config.json"),
@@ -114,7 +112,10 @@ def test_two_sentences_are_compared(folder: Path) -> None:
             ("-m", "run", "--to", "de", "cat", "--npz", "alias.npz"),
             "belongs to the model or its run, and the output would overwrite it. Choose another name for the output (--npz)",
         ),
-        (("-m", "run", "cat", "--npz", "x.txt"), "--npz x.txt is not an NPZ file. Use a name that ends in .npz."),
+        (
+            ("-m", "run", "cat", "--npz", "x.txt"),
+            "x.txt: .txt is not the suffix of a format that can be written here. Use a name that ends in .npz (--npz).",
+        ),
         (
             ("-m", "run", "cat", "--sums", "all"),
             "--sums writes to a page or to JSON. Add --output page.html or --json.",

@@ -167,7 +167,7 @@ def test_no_bar_is_drawn_where_there_is_no_terminal(capsys: pytest.CaptureFixtur
         (("-m", "run", "--to", "de", "source", "target"), "'de' is not a target language of this model."),
         (("-m", "run", "--from", "en", "source", "target"), "--from chooses a built-in model, but run is a model of yours"),
         (("--from", "fr", "source", "target"), "no built-in model translates from 'fr'. There is: en → es, hi, bn; es → en."),
-        (("-m", "run", "source", "target", "-o", "heads.pdf"), "--output heads.pdf is neither a page, JSON nor CSV."),
+        (("-m", "run", "source", "target", "-o", "heads.pdf"), "heads.pdf: .pdf is not the suffix of a format that can be written here."),
         (("-m", "run", "in.csv", "target", "-o", "in.csv"), "in.csv is read"),
         (("-m", "exported", "source", "target"),
          "exported is a model exported to CTranslate2, whose steps are fused away. Open the run or the checkpoint"),

@@ -38,18 +38,13 @@ def test_json_has_every_step(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "say what to remove: give one of --keep SHARE, --remove HEAD, --penalty NUMBER or --sweep."),
+        ((), "say what to remove: give one of --keep SHARE, --remove HEAD or --sweep."),
         (("--keep", "0.5", "--sweep"), "--keep and --sweep cannot be combined. Give one of them."),
         (("--keep", "0.5"), "the smaller model needs a folder, which must be new. Give it with --output FOLDER."),
         (
             ("--keep", "1.5", "-o", "new"),
             "1.5 is not a share of heads to keep. Give a number above 0 and at most 1, such as 0.5 for half (--keep).",
         ),
-        (
-            ("--penalty", "0.1", "--penalty", "1", "-o", "new"),
-            "--output is for one model. Give one --penalty, or several without --output.",
-        ),
-        (("--penalty", "0"), "0 is not a penalty on heads. Give a number above 0, such as 0.1."),
         (
             ("--sweep", "-o", "new"),
             "--sweep only measures and writes no model. Remove --output and --fine-tune, or use --keep.",

@@ -12,7 +12,7 @@ import yaml
 from safetensors.torch import load_file
 
 from clearhead.data.phrasebook import pairs
-from clearhead.training import plan, plan_divide, progress
+from clearhead.training import plan, progress
 from tests.command import run
 
 SMALL = ("--set", "model.d_model=24", "--set", "model.d_ff=29", "--set", "training.device=cpu")
@@ -104,7 +104,7 @@ def test_an_interrupted_plan_is_started_again(tmp_path: Path, monkeypatch: pytes
         raise KeyboardInterrupt
 
     write_text(tmp_path, 300)
-    monkeypatch.setattr(plan_divide, "hold_out", interrupt)
+    monkeypatch.setattr(plan, "hold_out", interrupt)
     done = run("train", "train.en", "train.es", "--minutes", "0.1", *SMALL, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "clearhead: interrupted before the plan was complete. Start the same command again.\n"

@@ -27,7 +27,6 @@ def folder(tmp_path: Path) -> Path:
         ("garden.md", "El jardín está **abierto todos los días**."),
         ("garden.html", "Puedes <b>caminar <i>en el jardín</i></b> con tu familia"),
         ("garden.srt", "00:00:01,000 --> 00:00:03,500\nNunca he visto un\nárbol tan <i>grande</i>.\n"),
-        ("garden.po", 'msgstr "¡Hola, %(name)s! El jardín está abierto."\n'),
     ],
 )
 def test_a_document_is_translated_to_a_file_and_to_standard_output(name: str, expected: str, folder: Path) -> None:
@@ -56,20 +55,14 @@ def test_lines_and_documents_can_be_chosen(folder: Path) -> None:
     assert '"translation"' in run("translate", "-i", "a.md", "--no-document", "--json", cwd=folder).stdout
 
 
-def test_all_messages_of_a_catalogue_are_translated_on_request(folder: Path) -> None:
-    (folder / "a.po").write_text('msgid ""\nmsgstr ""\n\nmsgid "Close the door"\nmsgstr "old"\n')
-    assert 'msgstr "old"' in run("translate", "-i", "a.po", "--quiet", cwd=folder).stdout
-    assert 'msgstr "Cierra la puerta"' in run("translate", "-i", "a.po", "--all-messages", "--quiet", cwd=folder).stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["-i", "binary.md"], "binary.md: line 1 is not UTF-8 text. Save the document as UTF-8."),
         (["-i", "empty.md"], "empty.md is empty. Give a document with text."),
         (["-i", "garden.dox", "--document"], "'garden.dox' has no extension of a document: .txt, .md, .markdown, .html, .htm, .srt, "
-         ".vtt, .docx, .po, .pot. Rename it, or remove --document to translate its lines."),
-        (["-i", "paper.pdf"], "paper.pdf: PDF is not supported. Formats: .txt, .md, .markdown, .html, .htm, .srt, .vtt, .docx, .po, .pot. "
+         ".vtt, .docx. Rename it, or remove --document to translate its lines."),
+        (["-i", "paper.pdf"], "paper.pdf: PDF is not supported. Formats: .txt, .md, .markdown, .html, .htm, .srt, .vtt, .docx. "
          "Convert the document to one of them."),
         (["-i", "damaged.docx", "-o", "new.docx"], "damaged.docx: it is damaged, or not a Word document: its ZIP file cannot be read. "
          "Save it again with Word or LibreOffice."),
@@ -81,7 +74,6 @@ def test_all_messages_of_a_catalogue_are_translated_on_request(folder: Path) -> 
         (["-i", "garden.md", "--scores"], "--scores only applies to lines, but garden.md is translated as a document. Remove --scores, or add "
          "--no-document to translate the lines of the file."),
         (["--document", "Hello"], "--document needs a file, whose extension states its format. Name it with --input FILE."),
-        (["-i", "garden.md", "--all-messages"], "--all-messages only applies to a .po file. Name it with --input FILE.po."),
         (["-i", "folder.md"], "folder.md cannot be read: Is a directory."),
     ],
 )  # fmt: skip
@@ -109,10 +101,10 @@ def test_an_interrupted_document_leaves_nothing(folder: Path, monkeypatch: pytes
 
 
 def test_a_library_that_is_missing_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "polib", None)
-    monkeypatch.delitem(__import__("sys").modules, "clearhead.documents.po", raising=False)
-    done = run("translate", "-i", "garden.po", cwd=folder)
-    expected = "clearhead: translating a gettext catalogue needs polib, which is not installed. Run pip install '.[documents]' in a clone of clearhead.\n"
+    monkeypatch.setitem(__import__("sys").modules, "lxml", None)
+    monkeypatch.delitem(__import__("sys").modules, "clearhead.documents.docx", raising=False)
+    done = run("translate", "-i", "garden.docx", "-o", "new.docx", cwd=folder)
+    expected = "clearhead: translating a Word document needs lxml, which is not installed. Run pip install '.[documents]' in a clone of clearhead.\n"
     assert (done.returncode, done.stderr) == (2, expected)
 
 

@@ -18,7 +18,6 @@ VALUES: dict[str, dict[str, Any]] = {
     "beam": {"beam": 3},
     "n_best": {"n_best": 2, "beam": 3},
     "length_penalty": {"length_penalty": 0.25},
-    "coverage_penalty": {"coverage_penalty": 0.5},
     "stopping": {"stopping": "proved"},
     "min_length": {"min_length": 3},
     "max_length": {"max_length": 77},

@@ -26,6 +26,7 @@ def expect_no_failures(page: Path, folder: Path) -> None:
         pytest.fail("\n".join([f"{len(failures)} failures in {page}\n", *failures]), pytrace=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_a_page_runs_and_prints_what_it_shows(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     is_model_needed = "runs/phrasebook" in page.read_text(encoding="utf-8")
@@ -33,6 +34,7 @@ def test_a_page_runs_and_prints_what_it_shows(page: Path, tmp_path: Path, reques
     expect_no_failures(page, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_card_of_a_trained_model_runs(phrasebook_run: Path, tmp_path: Path) -> None:
     fill_folder(tmp_path, phrasebook_run)
     card = tmp_path / "runs" / "phrasebook" / "README.md"

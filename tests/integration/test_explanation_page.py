@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from clearhead.explain.page.page import explanation_page
+from tests.generated_pages import generated_page
 from tests.integration.browser import IN_BROWSER, SCREENS, Desk, serious_faults
 from tests.unit.explain.page import explanation_by_hand as by_hand
 
 pytestmark = IN_BROWSER
-ROOT = Path(__file__).parents[2]
 ACTIVE = "document.activeElement.getAttribute('aria-label')"
 HALF = 0.5000001e-4  # of the last decimal shown
 
@@ -108,7 +108,7 @@ def test_the_products_of_a_projection_add_up_to_the_numbers_of_a_vector(desk: De
 
 
 def test_the_shown_parts_add_up_on_the_page_of_a_trained_model(desk: Desk) -> None:
-    page = desk.show((ROOT / "docs" / "inside" / "explanation.html").read_text(encoding="utf-8"))
+    page = desk.show(generated_page("inside/explanation.html"))
     page.wait_for_selector("body[data-ready]")
     for row, column in ((2, 4), (9, 11)):
         open_cell(page, row, column)
@@ -251,17 +251,6 @@ def test_ribbons_end_at_their_words(desk: Desk, width: int, is_paper: bool) -> N
             assert point[axis] == pytest.approx((box[low] + box[high]) / 2, abs=1)
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator(".lanes").bounding_box()["width"] > 690 or width == 390
-
-
-def test_another_word_that_could_stand_there_shows_how_the_sentence_would_go_on(desk: Desk) -> None:
-    data = by_hand.translation()
-    data["continuations"][0]["token"] = data["tokens"][3]["alternatives"][1]["token"]
-    page = show(desk, data)
-    page.get_by_role("button", name="word 4: springt").click()
-    assert (
-        "With this word: Der schwarze Hund rennt über den Zaun (score −0.7000)"
-        in page.locator(".why .continuation").inner_text()
-    )
 
 
 def test_bars_of_signed_methods_are_in_proportion_on_both_sides(desk: Desk) -> None:

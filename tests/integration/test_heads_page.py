@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from clearhead.explain.atlas.page import heads_page
+from clearhead.explain.page.heads_page import heads_page
 from tests.integration.browser import IN_BROWSER, SCREENS, Desk, serious_faults
-from tests.unit.explain.atlas.report_by_hand import report
+from tests.unit.explain.page.report_by_hand import report
 
 pytestmark = IN_BROWSER
 

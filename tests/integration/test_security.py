@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 import clearhead
+from clearhead.files import reading
+from clearhead.model.config import ModelConfig
+from clearhead.serve import models_api
 from tests.command import run
 from tests.small_run import make_run
 
@@ -32,18 +35,16 @@ NETWORK = {
     "huggingface_hub",
 }
 CODE = {"pickle", "marshal", "shelve", "dill", "joblib", "code", "runpy", "transformers"}
-# git, the server's own worker processes, the ranks of a training, and Ray's check of a cluster; malloc's settings
+# git, and the server's own worker processes; malloc's settings
 PROCESSES = {
     "subprocess": {
-        "cluster/connection.py",
-        "training/distributed/supervisor.py",
         "training/environment.py",
         "serve/worker_process.py",
     },
     "ctypes": {"model/device.py"},
 }
 # the server listens; no module opens a connection, except to the cluster that a user names
-SERVING = {"socket": {"cluster/connection.py", "serve/http_server.py"}}
+SERVING = {"socket": {"decoding/ray_job.py", "serve/http_server.py"}}
 CALLS = {"eval", "exec", "compile", "__import__"}
 ATTRIBUTES = {
     ("torch", "load"),
@@ -141,3 +142,14 @@ def test_every_dependency_is_explained() -> None:
     names = {re.split(r"[\[>=<;]", entry)[0] for entry in [*project["dependencies"], *extras]} - {"clearhead"}
     page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
     assert names == set(re.findall(r"^\| `([\w.-]+)` \|", page.partition("## Dependencies")[2], re.MULTILINE))
+
+
+def test_the_limits_of_a_model_folder_are_those_that_the_page_states() -> None:
+    page = " ".join((ROOT / "docs" / "security.md").read_text(encoding="utf-8").split())
+    assert "2²⁴ tokens, a width of 65,536, a `d_ff` of 2²⁰, 200 layers on each side" in page
+    assert "JSON files and tokenisers have at most 64 MiB" in page
+    assert "64 KiB of a card" in page
+    limits = {"source_vocabulary": 2**24, "d_model": 2**16, "d_ff": 2**20, "encoder_blocks": 200, "decoder_blocks": 200}
+    fields = ModelConfig.model_json_schema()["properties"]
+    assert {name: fields[name]["maximum"] for name in limits} == limits
+    assert (reading.MAX_BYTES, models_api.MAX_CARD) == (64 * 2**20, 64 * 2**10)

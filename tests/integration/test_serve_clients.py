@@ -1,6 +1,7 @@
 """Unmodified clients of LibreTranslate from PyPI, against a server on this machine."""
 
 from collections.abc import Iterator
+from urllib.error import HTTPError
 
 import pytest
 from deep_translator import LibreTranslator
@@ -37,7 +38,12 @@ def test_both_clients_send_their_key(tmp_path_factory: pytest.TempPathFactory) -
     path = tmp_path_factory.mktemp("keys") / "keys.sqlite"
     key = KeyFile(path).add("client")
     with listening({"has_pages": False, "keys": {"file": str(path), "is_required": True}}) as url:
-        assert LibreTranslateAPI(url, key).translate("Let's go", "en", "es") == "Vamos"
+        libre = LibreTranslateAPI(url, key)
+        assert libre.translate("Let's go", "en", "es") == "Vamos"
+        assert libre.detect("¿Cómo estás?")[0]["language"] == "es"
+        assert [language["code"] for language in libre.languages()] == ["en", "es", "hi", "bn"]
+        with pytest.raises(HTTPError, match="400"):
+            LibreTranslateAPI(url).languages()
         client = LibreTranslator(source="en", target="es", api_key=key, custom_url=f"{url}/")
         assert client.translate("Let's go") == "Vamos"
         wrong = LibreTranslator(source="en", target="es", api_key="wrong", custom_url=f"{url}/")

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from clearhead.serve import page_files
+from clearhead.serve.api_keys import KeyFile
 from tests.integration.browser import IN_BROWSER
 from tests.integration.served_pages import BAD, SECONDS, SENTENCE, Visitor, faults_in, focused, frame_of, tab_to
+from tests.unit.serve.small_app import listening
 
 pytestmark = IN_BROWSER
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
@@ -36,11 +38,11 @@ def test_translate_a_text_is_translated_after_a_pause_and_its_words_are_aligned(
     page = visitor.open("/")
     page.get_by_label("Text to translate").press_sequentially(SENTENCE, delay=20)
     expect(page.locator("#output")).to_have_text("El perro negro corre.", timeout=SECONDS)
-    page.get_by_role("button", name="negro").hover()
+    page.get_by_text("negro", exact=True).hover()
     assert lit(page) == (["black"], ["negro"])
-    page.get_by_role("button", name="perro").focus()
+    page.get_by_text("perro", exact=True).focus()
     assert lit(page) == (["dog"], ["perro"])
-    assert page.get_by_role("button", name="perro").get_attribute("aria-description") == "aligned with dog"
+    assert page.get_by_text("perro", exact=True).get_attribute("aria-description") == "aligned with dog"
     word = page.locator("#mirror span").nth(1).bounding_box()
     # the pointer is over the text area, which lies above the mirror
     page.mouse.move(word["x"] + word["width"] / 2, word["y"] + word["height"] / 2)
@@ -68,27 +70,6 @@ def test_translate_outdated_requests_are_aborted_and_unchanged_sentences_are_not
     assert [request.post_data_json["text"] for request in sent] == [["It is"], ["It is late."]]
     assert sent[0].failure == "net::ERR_ABORTED"
     held[0].abort()
-
-
-def test_translate_an_alternative_replaces_the_translation_and_is_aligned(visitor: Visitor) -> None:
-    page = visitor.open("/")
-    translate(page, f"It is late.\n\n{SENTENCE}", "Es tarde.\n\nEl perro negro corre.")
-    page.get_by_role("button", name="negro").click()
-    box = page.get_by_role("dialog", name="Alternatives")
-    expect(box.get_by_role("button").first).to_be_focused(timeout=SECONDS)
-    assert faults_in(page) == []
-    page.keyboard.press("ArrowDown")
-    chosen = page.evaluate("document.activeElement.querySelector('.whole').textContent")
-    page.keyboard.press("Enter")
-    expect(page.locator("#output")).to_have_text(f"Es tarde.\n\n{chosen}", timeout=SECONDS)
-    assert chosen != "El perro negro corre."
-    assert not box.is_visible()
-    assert lit(page)[0] == ["black"]  # the new word has the focus, and its alignment
-    page.keyboard.press("Enter")
-    expect(box).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(box).to_be_hidden()
-    assert page.evaluate("document.activeElement.classList.contains('word')")
 
 
 def test_translate_copy_swap_detect_clear_and_a_link_that_can_be_shared(visitor: Visitor) -> None:
@@ -120,24 +101,11 @@ def test_translate_copy_swap_detect_clear_and_a_link_that_can_be_shared(visitor:
 def test_translate_why_leads_to_the_explanation_of_the_sentence(visitor: Visitor) -> None:
     page = visitor.open("/")
     translate(page, f"It is late. {SENTENCE}", "Es tarde. El perro negro corre.")
-    page.get_by_role("button", name="negro").hover()
+    page.get_by_text("negro", exact=True).hover()
     page.locator("#why").click()
     frame = frame_of(page, "#result")
     assert page.get_by_label("Sentence", exact=True).input_value() == SENTENCE
     assert frame.locator("h1").inner_text() == "El perro negro corre."
-
-
-def test_translate_why_explains_the_translation_that_was_chosen(visitor: Visitor) -> None:
-    page = visitor.open("/")
-    translate(page, SENTENCE, "El perro negro corre.")
-    page.get_by_role("button", name="negro").click()
-    choice = page.locator("#alternatives button").first
-    chosen = choice.locator(".whole").inner_text()
-    choice.click()
-    expect(page.locator("#output")).to_have_text(chosen, timeout=SECONDS)
-    assert page.locator("#why").inner_text() == "Why?"
-    page.locator("#why").click()
-    assert frame_of(page, "#result").locator("h1").inner_text() == chosen
 
 
 def test_translate_a_text_in_the_target_language_is_translated_into_another_one(visitor: Visitor) -> None:
@@ -192,18 +160,14 @@ def test_translate_script_in_texts_and_answers_is_shown_and_never_run(visitor: V
             "alignment": "0-0",
             "notes": [BAD],
         }
-        alternative = {"text": BAD, "word": BAD, "probability": 0.5}
-        route.fulfill(json={"source": "en", "target": "es", "translations": [one], "alternatives": [alternative]})
+        route.fulfill(json={"source": "en", "target": "es", "translations": [one]})
 
     page.route("**/v1/translate", answer)
-    page.route("**/v1/alternatives", answer)
     page.get_by_label("Text to translate").fill(BAD)
     expect(page.locator("#output")).to_have_text(f"{BAD} fin")
     assert page.locator("#notes").inner_text() == BAD
-    page.get_by_role("button", name="fin").click()
-    expect(page.locator("#alternatives b")).to_have_text(BAD)
     assert page.evaluate("window.hacked ?? null") is None
-    assert page.locator("#output img, #output script, #notes img, #alternatives img").count() == 0
+    assert page.locator("#output img, #output script, #notes img").count() == 0
 
 
 def test_translate_an_error_of_the_server_is_shown_as_its_sentence(visitor: Visitor) -> None:
@@ -231,7 +195,7 @@ def test_translate_an_error_of_the_server_is_shown_as_its_sentence(visitor: Visi
     expect(page.locator("#output")).to_have_text("Es tarde.", timeout=SECONDS)
 
 
-def test_translate_a_document_is_uploaded_with_progress_and_downloaded(visitor: Visitor) -> None:
+def test_translate_a_document_is_uploaded_and_downloaded(visitor: Visitor) -> None:
     page = visitor.open("/")
     name = f"{BAD} letter.md".replace("/", "_")
     text = f"# {SENTENCE}\n\nIt is late. `code` <b>{BAD}</b>\n"
@@ -254,7 +218,7 @@ def test_translate_a_document_that_is_none_is_refused_in_one_sentence(visitor: V
     visitor.are_errors_expected = True
     page = visitor.open("/")
     page.locator("#file").set_input_files({"name": "a.exe", "mimeType": "text/plain", "buffer": b"MZ"})
-    expect(page.locator("#uploads .error")).to_contain_text("documents of this kind are not translated.")
+    expect(page.locator("#uploads .error")).to_contain_text("file format not supported. Extensions: .txt, .md")
     page.locator("#file").set_input_files({"name": "a.docx", "mimeType": "text/plain", "buffer": b"not a DOCX"})
     expect(page.locator("#uploads .error").first).to_contain_text("a.docx", timeout=SECONDS)
     assert page.locator("#uploads progress").count() == 0
@@ -334,7 +298,6 @@ def test_models_script_in_a_card_or_a_name_is_never_run(visitor: Visitor) -> Non
     }
     record |= {
         "scores": [{"source": BAD, "target": "es", "bleu": 1, "chrf": None, "test": BAD, "signature": BAD}],
-        "has_film": True,
         "licence": BAD,
     }
     page.route("**/v1/models", lambda route: route.fulfill(json={"models": [record]}))
@@ -354,6 +317,32 @@ def test_models_script_in_a_card_or_a_name_is_never_run(visitor: Visitor) -> Non
 
 
 # ---- all pages ----
+
+
+@pytest.mark.parametrize("path", page_files.PAGES)
+def test_a_page_of_a_server_that_requires_keys_asks_for_one_and_then_works(
+    browser: Any, tmp_path: Path, path: str
+) -> None:
+    key = KeyFile(tmp_path / "keys").add("a")
+    with listening({"keys": {"file": str(tmp_path / "keys"), "is_required": True}}) as address:
+        visitor = Visitor(browser, address)
+        visitor.are_errors_expected = True
+        page = visitor.open(path)
+        error = page.get_by_text(ENGLISH["error.key"])
+        expect(error).to_be_visible()
+        page.get_by_label("API key").fill("wrong")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Invalid API key")).to_be_visible()
+        page.get_by_label("API key").fill(key)
+        page.keyboard.press("Enter")
+        ready = {"/": "#target-language option", "/why": "#direction option", "/models": "#list article"}
+        page.wait_for_selector(ready.get(path, "#kind option"), state="attached", timeout=SECONDS)
+        expect(page.get_by_label("API key")).to_be_hidden()
+        expect(page.get_by_text("Invalid API key")).to_be_hidden()
+        for context in visitor.contexts:
+            context.close()
+    assert visitor.complaints == []
+    assert visitor.elsewhere == []
 
 
 @pytest.mark.parametrize("path", page_files.PAGES)

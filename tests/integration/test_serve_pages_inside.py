@@ -178,7 +178,7 @@ def test_exercises_a_matrix_is_typed_and_solved(visitor: Visitor) -> None:
     page.reload()  # what was typed is still there
     assert frame_of(page, "#sheet").locator(".matrix.given tbody td").first.inner_text() == "1.5"
     page.evaluate("location.hash = '#kind=softmax'")
-    expect(page.get_by_label("Kind")).to_have_value("softmax")
+    expect(page.locator("#kind")).to_have_value("softmax")
 
 
 def test_exercises_errors_of_all_kinds_mark_the_cell_that_they_name(visitor: Visitor) -> None:
@@ -206,7 +206,7 @@ def test_exercises_errors_of_all_kinds_mark_the_cell_that_they_name(visitor: Vis
 def test_exercises_cells_of_a_spreadsheet_are_pasted_and_the_grid_takes_their_size(visitor: Visitor) -> None:
     page = visitor.open("/exercises#kind=softmax")
     page.evaluate("navigator.clipboard.writeText('1\\t2\\t3\\t4\\r\\n0,5\\t6\\t7\\t8\\r\\n')")
-    page.get_by_label("Kind").select_option("dense-layer")
+    page.locator("#kind").select_option("dense-layer")
     width = page.locator("[aria-label=X] tr:first-child input").count()
     grid = page.locator("table[aria-label=W]")
     num_cells = grid.locator("input").count()
@@ -276,7 +276,7 @@ def test_exercises_the_problem_is_edited_as_yaml(visitor: Visitor) -> None:
     page.get_by_role("button", name="YAML").click()
     text.fill("kind: softmax\nscores: [1, 2")
     assert page.get_by_role("button", name="Form").is_disabled()  # a text that is not YAML has no form
-    page.get_by_label("Kind").select_option("positions")
+    page.locator("#kind").select_option("positions")
     page.get_by_role("button", name="Form").click()
     assert page.locator("#form").is_visible()
 

@@ -44,10 +44,17 @@ def test_the_notebook_is_generated_from_its_source() -> None:
     assert (DOCS / "tour.ipynb").stat().st_size < 300_000
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of the notebook, which also looks for a model next to it: the folder above belongs to the test too."""
+    (tmp_path / "notebook").mkdir()
+    return tmp_path / "notebook"
+
+
 @pytest.mark.slow
-def test_the_notebook_runs_with_the_model_of_the_demo(phrasebook_run: Path, tmp_path: Path) -> None:
-    shutil.copytree(phrasebook_run, tmp_path / "runs" / "phrasebook")
-    notebook = make_tour.execute(make_tour.notebook_of(SOURCE), tmp_path)
+def test_the_notebook_runs_with_the_model_of_the_demo(phrasebook_run: Path, folder: Path) -> None:
+    shutil.copytree(phrasebook_run, folder / "runs" / "phrasebook")
+    notebook = make_tour.execute(make_tour.notebook_of(SOURCE), folder)
     text = " ".join(word for words in visible(notebook) for word in words)
     assert "Vamos ¿Dónde está el hotel viejo? Me gusta el libro rojo." in text
     assert text.endswith("16 of 16 marks, 0 errors")
@@ -59,12 +66,12 @@ def test_the_notebook_runs_with_the_model_of_the_demo(phrasebook_run: Path, tmp_
 
 
 @pytest.mark.slow
-def test_the_notebook_trains_a_model_if_there_is_none(tmp_path: Path) -> None:
+def test_the_notebook_trains_a_model_if_there_is_none(folder: Path) -> None:
     source = SOURCE
     # Shorter, and only the few set phrases: it learns nothing, but every cell runs.
     for words, replacement in (("steps: 250,", "steps: 3,"), ("warm_up: 50,", "warm_up: 1,"), (PHRASEBOOK_ENTRY, "")):
         assert source.count(words) == 1
         source = source.replace(words, replacement)
-    notebook = make_tour.execute(make_tour.notebook_of(source), tmp_path)
-    assert (tmp_path / "runs" / "tour" / "outcome.json").exists()
+    notebook = make_tour.execute(make_tour.notebook_of(source), folder)
+    assert (folder / "runs" / "tour" / "outcome.json").exists()
     assert visible(notebook)[-1][-2:] == ["0", "errors"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from clearhead.model import BaseSequenceModel, build_model
+from clearhead.model import SequenceModel, build_model
 from clearhead.model.architecture import unused_settings
 from clearhead.model.config import read_config
 from tests.parity.models import MASKS, SHAPES
@@ -47,7 +47,7 @@ CASES = [
 
 def make_architecture(
     name: str, shape: str = "encoder-decoder", dtype: torch.dtype = torch.float64, **changes: Any
-) -> BaseSequenceModel:
+) -> SequenceModel:
     """Return a small model with random parameters everywhere: a bias of 0 would hide a mistake."""
     unused = unused_settings(MODELS[name]["architecture"], shape)
     options: dict[str, Any] = {

@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from clearhead.model import BaseSequenceModel, Batch, Mask, ModelConfig, Transformer
+from clearhead.model import Batch, Mask, ModelConfig, SequenceModel, Transformer
 from clearhead.model.gates import NO_GATES, Gates, HeadGates
 from clearhead.model.heads import attention_places
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import NO_TRACE, Trace
 from clearhead.steps.trace import NoTrace
@@ -118,18 +119,18 @@ def make_gates(config: ModelConfig, num_rows: int | None = None, seed: int = 0) 
     return Gates(*sides)
 
 
-def run(model: BaseSequenceModel, inputs: Inputs, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
+def run(model: SequenceModel, inputs: Inputs, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
     """Return the model's logits: from fused attention, or from traced attention if there is a trace."""
     batch = inputs.batch
     if inputs.keys is None:
-        return model(batch, gates=inputs.gates, trace=trace)
+        return model(batch, probe=Probe(trace, inputs.gates))
     assert batch.target is not None
-    memory = None if batch.source is None else model.encode(batch.source, gates=inputs.gates, trace=trace)
+    memory = None if batch.source is None else model.encode(batch.source, probe=Probe(trace, inputs.gates))
     mask = Mask(inputs.keys, is_causal=True)
-    return model.decode(batch.target, memory, mask=mask, gates=inputs.gates, trace=trace)
+    return model.decode(batch.target, memory, mask=mask, probe=Probe(trace, inputs.gates))
 
 
-def run_traced(model: BaseSequenceModel, inputs: Inputs) -> tuple[Tensor, Trace]:
+def run_traced(model: SequenceModel, inputs: Inputs) -> tuple[Tensor, Trace]:
     """Return logits and trace. `model.trace` does the same, but refuses some of the padding that is tried here."""
     trace = PartTrace()
     return run(model, inputs, trace), trace
@@ -138,14 +139,14 @@ def run_traced(model: BaseSequenceModel, inputs: Inputs) -> tuple[Tensor, Trace]
 # The three checks
 
 
-def check_parity(model: BaseSequenceModel, inputs: Inputs, dtype: str = "float64") -> None:
+def check_parity(model: SequenceModel, inputs: Inputs, dtype: str = "float64") -> None:
     """Check that the fused output is the traced output, also at padded places."""
     fused, (traced, _) = run(model, inputs), run_traced(model, inputs)
     assert fused.isfinite().all(), "the fused output has a NaN"
     assert_close(_numpy(fused), _numpy(traced), dtype, "fused and traced")
 
 
-def check_replay(model: BaseSequenceModel, inputs: Inputs, dtype: str = "float64") -> None:
+def check_replay(model: SequenceModel, inputs: Inputs, dtype: str = "float64") -> None:
     """Check that the oracle recomputes every Record from its own inputs, for every sentence of the batch."""
     output, trace = run_traced(model, inputs)
     assert len(trace) > 20
@@ -160,7 +161,7 @@ def replay_all(trace: Trace, dtype: str = "float64") -> None:
         assert_close(_numpy(record.value), again, dtype, f"{record.where} {record.step.name} {record.symbol}")
 
 
-def check_chain(model: BaseSequenceModel, inputs: Inputs, dtype: str = "float64") -> None:
+def check_chain(model: SequenceModel, inputs: Inputs, dtype: str = "float64") -> None:
     """Every input is, bit for bit, a parameter, a buffer, a model input or an earlier value; the last is the output."""
     output, trace = run_traced(model, inputs)
     chain_all(model, trace, expected_givens(model.config, inputs))
@@ -169,7 +170,7 @@ def check_chain(model: BaseSequenceModel, inputs: Inputs, dtype: str = "float64"
     assert torch.equal(output.flatten(), last.flatten())
 
 
-def chain_all(model: BaseSequenceModel, trace: Trace, expected: Callable[[str], Any]) -> None:
+def chain_all(model: SequenceModel, trace: Trace, expected: Callable[[str], Any]) -> None:
     """Check that every given of a trace is an allowed value, and every input a given or an earlier value.
 
     `expected` returns what a given that is not a parameter must be: computed from the ids alone, without the model.

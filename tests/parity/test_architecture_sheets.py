@@ -11,7 +11,7 @@ from clearhead.check import mark_worksheet
 from clearhead.errors import TraceError
 from clearhead.explain.trace_file import sheet_of_trace
 from clearhead.model import Batch, build_model
-from clearhead.model.base import BaseSequenceModel
+from clearhead.model.base import SequenceModel
 from clearhead.model.config import read_config
 from clearhead.model.float64 import trace_in_float64
 from clearhead.worksheet.part import part_of_sheet
@@ -36,7 +36,7 @@ MODELS = [
 ]
 
 
-def make_model(options: dict[str, Any]) -> BaseSequenceModel:
+def make_model(options: dict[str, Any]) -> SequenceModel:
     torch.manual_seed(1)
     model = build_model(read_config({"source_vocabulary": 11, "d_model": 4, "max_length": 17, **options})).eval()
     with torch.no_grad():

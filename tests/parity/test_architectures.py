@@ -15,8 +15,8 @@ from clearhead.decoding.search.beam import beam_search
 from clearhead.decoding.search.greedy import greedy
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.explain.trace_file import sheet_of_trace
-from clearhead.model import BaseSequenceModel, Batch, Memory, convolution, recurrent, recurrent_cell, recurrent_encoder
-from clearhead.model.protocol import SequenceModel, TrainableModel
+from clearhead.model import Batch, Memory, SequenceModel, convolution, recurrent, recurrent_cell, recurrent_encoder
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import Step
 from clearhead.worksheet.worksheet import Worksheet
@@ -38,7 +38,7 @@ from tests.tolerances import assert_close
 LENGTHS = (5, 4, 2)  # of the decoder's input, including the start token
 
 
-def make_case(name: str, shape: str) -> tuple[BaseSequenceModel, Tensor, Memory | None]:
+def make_case(name: str, shape: str) -> tuple[SequenceModel, Tensor, Memory | None]:
     """Return a model, the input of its decoder (B, T), padded on the right, and the memory."""
     model = make_architecture(name, shape)
     batch = make_inputs(model.config, "right padding").batch
@@ -145,10 +145,10 @@ def test_decoding_in_pieces_equals_the_full_pass(name: str, shape: str, sizes: t
     cache = model.start_cache(memory, BATCH, tokens.device)
     pieces = []
     for number, piece in enumerate(tokens.split(sizes, dim=1)):  # every second piece is traced
-        looked_at = {"trace": PartTrace()} if number % 2 else {}
+        trace = PartTrace()
+        looked_at = {"probe": Probe(trace)} if number % 2 else {}
         pieces.append(model.decode(piece, memory, cache, **looked_at))
-        for trace in looked_at.values():
-            replay_all(trace)
+        replay_all(trace)
     assert_close(torch.cat(pieces, dim=1)[is_real()].detach(), full[is_real()].detach())
 
 
@@ -177,7 +177,7 @@ def test_parallel_continuations_are_independent_texts(name: str, shape: str) -> 
     beams = model.start_beams(memory, BATCH, tokens.device)
     for number, parents in enumerate(([0, 0], [1, 0, 1, 1], [3, 2, 1, 0], [2, 2], [0, 1])):
         trace = PartTrace()
-        logits = model.decode(token, memory, beams, **({"trace": trace} if number % 2 else {}))
+        logits = model.decode(token, memory, beams, **({"probe": Probe(trace)} if number % 2 else {}))
         replay_all(trace)
         wide = None if memory is None else memory.reorder(torch.arange(sentences).repeat_interleave(token.shape[1]))
         expected = model.decode(texts, wide)[:, -1]
@@ -227,14 +227,12 @@ def test_the_scores_of_a_beam_search_are_those_of_the_full_pass(name: str) -> No
     assert all(math.isfinite(hypothesis.score) for hypotheses in results for hypothesis in hypotheses)
 
 
-# The protocol
+# What training asks of a model
 
 
 @pytest.mark.parametrize(("name", "shape"), EVERY)
-def test_it_satisfies_the_protocols(name: str, shape: str) -> None:
+def test_its_layers_and_matrices_are_known(name: str, shape: str) -> None:
     model = make_architecture(name, shape)
-    assert isinstance(model, SequenceModel)
-    assert isinstance(model, TrainableModel)
     num_layers = {"encoder": 3, "decoder": 4, "encoder-decoder": 7}[shape]
     assert len(model.blocks()) == (0 if model.config.architecture == "recurrent" else num_layers)
     assert all(matrix.dim() == 2 for matrix in model.weight_matrices())
@@ -256,7 +254,7 @@ def test_every_parameter_has_a_gradient_that_is_finite(name: str, shape: str) ->
 
 # Deliberate faults: each must be detected by one test, and only by that one
 
-CHECKS: dict[str, Callable[[BaseSequenceModel, Inputs], None]] = {
+CHECKS: dict[str, Callable[[SequenceModel, Inputs], None]] = {
     "parity": check_parity,
     "replay": check_replay,
     "chain": check_chain,

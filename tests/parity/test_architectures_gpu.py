@@ -4,15 +4,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from clearhead.decoding.classification import Classifier
 from clearhead.explain.contributions import gradients
-from clearhead.explain.label_words import LabelExplainer, gradient_input
 from clearhead.model import Batch
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from clearhead.training.config import TrainingConfig
 from clearhead.training.step import Updater
 from tests.parity.architectures import MODELS, make_architecture
-from tests.small_halves import ARCHITECTURES, LABELS, LINES, small_model, small_vocabularies
 
 NAMES = ["convolutional", *(name for name in MODELS if not name.startswith("convolutional"))]
 PAD = 0
@@ -41,7 +39,7 @@ def test_loss_and_gradients_are_those_of_the_traced_model(
     loss = model.loss(batch).mean
     loss.backward()
     truth = F.cross_entropy(
-        exact(batch, trace=PartTrace()).flatten(0, 1), batch.target.flatten(), ignore_index=PAD, reduction="mean"
+        exact(batch, probe=Probe(PartTrace())).flatten(0, 1), batch.target.flatten(), ignore_index=PAD, reduction="mean"
     )
     truth.backward()
     assert abs(loss.item() - truth.item()) < 1e-4
@@ -99,27 +97,6 @@ def test_recurrent_models_run_in_bfloat16_without_a_warning_about_their_weights(
         logits = fast(batch)  # a warning would be an error
         truth = exact.eval()(Batch(batch.source.cpu(), batch.target.cpu() if batch.target is not None else None))
     assert (logits.double().cpu() - truth).abs().max() < 0.1 * truth.abs().max()
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("name", ARCHITECTURES)
-def test_the_words_of_a_label_are_those_of_the_cpu(name: str) -> None:
-    vocabularies = small_vocabularies(LABELS)
-    ids = Classifier(small_model(vocabularies), vocabularies).encode(LINES[:1])[0]
-    outcomes = []
-    for device in ("cpu", "cuda"):
-        classifier = Classifier(small_model(vocabularies, **ARCHITECTURES[name]).to(device), vocabularies)
-        outcome = next(classifier.classify(LINES[:1]))
-        assert outcome is not None
-        words = LabelExplainer.of(classifier).explain(outcome)
-        by_token = gradient_input(classifier.model.to(dtype=torch.float64), ids, outcome.best).cpu()
-        outcomes.append((words, by_token))
-    (words, by_token), (other_words, other_by_token) = outcomes
-    assert words.label == other_words.label
-    assert words.leave_out == pytest.approx(other_words.leave_out, abs=1e-9)
-    assert words.gradient_input == pytest.approx(other_words.gradient_input, abs=1e-9)
-    assert by_token.tolist() == pytest.approx(other_by_token.tolist(), abs=1e-9)
 
 
 @pytest.mark.gpu

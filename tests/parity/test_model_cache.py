@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from clearhead.model import Memory, Transformer
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from tests.parity.models import BATCH, PAD, TARGET, chain_all, make_inputs, make_model, replay_all
 from tests.tolerances import assert_close
@@ -95,7 +96,7 @@ def test_parallel_continuations_are_independent_texts(variant: int, shape: str, 
     with torch.set_grad_enabled(has_gradients):
         beams = model.start_beams(memory, BATCH, tokens.device)
         for number, parents in enumerate(([0, 0], [1, 0, 1, 1], [3, 2, 1, 0], [2, 2], [0, 1])):
-            looked_at = {"trace": PartTrace()} if number % 2 else {}
+            looked_at = {"probe": Probe(PartTrace())} if number % 2 else {}
             logits = model.decode(token, memory, beams, **looked_at)
             wide = None if memory is None else memory.reorder(torch.arange(sentences).repeat_interleave(token.shape[1]))
             assert_close(
@@ -135,7 +136,7 @@ def test_traced_decoding_with_a_cache_is_the_fused_one_and_its_chain_holds(shape
         before = [(block.own.k, block.own.v) for block in traced.blocks]
         expected = model.decode(token, memory, fused)
         trace = PartTrace()
-        logits = model.decode(token, memory, traced, trace=trace)
+        logits = model.decode(token, memory, traced, probe=Probe(trace))
         assert_close(logits.detach(), expected.detach(), label=f"token {i}")
         for mine, theirs in zip(traced.blocks, fused.blocks, strict=True):
             assert_close(mine.own.k.detach(), theirs.own.k.detach())
@@ -173,7 +174,7 @@ def test_one_cache_works_for_alternating_fused_and_traced_steps() -> None:
     cache = model.start_cache(memory, BATCH, tokens.device)
     steps = []
     for i in range(TARGET):
-        looked_at = {"trace": PartTrace()} if i % 2 else {}
+        looked_at = {"probe": Probe(PartTrace())} if i % 2 else {}
         steps.append(model.decode(tokens[:, i : i + 1], memory, cache, **looked_at))
     assert_close(torch.cat(steps, dim=1)[is_real()].detach(), full[is_real()].detach())
 

@@ -122,8 +122,8 @@ def test_only_chain_detects_a_shadow_computation_shown_instead_of_the_real_value
 ) -> None:
     real = attention.attend_traced
 
-    def shadow(layer: Any, x: Tensor, memory: Any, mask: Any, *, trace: Any, **options: Any) -> Tensor:
-        real(layer, x, memory, mask, trace=trace, **options)
+    def shadow(layer: Any, x: Tensor, memory: Any, mask: Any, *, probe: Any, **options: Any) -> Tensor:
+        real(layer, x, memory, mask, probe=probe, **options)
         return attention.attend_fused(layer, x, memory, mask, **options)
 
     monkeypatch.setattr(attention, "attend_traced", shadow)

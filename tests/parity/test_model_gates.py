@@ -15,6 +15,7 @@ from clearhead.model import Batch, Transformer
 from clearhead.model.attention import Attention
 from clearhead.model.gates import NO_GATES, Gates, closed_gates, open_gates
 from clearhead.model.heads import AttentionHead, every_head
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from tests.parity.models import (
     BATCH,
@@ -148,12 +149,14 @@ def test_gated_decoding_with_a_cache_is_the_full_pass(shape: str, variant: int) 
     model, tokens, _ = make_case(shape, variant)
     gates = make_gates(model.config)
     batch = make_inputs(model.config, "right padding").batch
-    memory = None if batch.source is None else model.encode(batch.source, gates=gates)
-    full = model.decode(tokens, memory, gates=gates)
+    memory = None if batch.source is None else model.encode(batch.source, probe=Probe(gates=gates))
+    full = model.decode(tokens, memory, probe=Probe(gates=gates))
     cache, traced = (model.start_cache(memory, BATCH, CPU) for _ in range(2))
     columns = tokens.split(1, dim=1)
-    steps = torch.cat([model.decode(token, memory, cache, gates=gates) for token in columns], dim=1)
-    shown = torch.cat([model.decode(token, memory, traced, gates=gates, trace=PartTrace()) for token in columns], dim=1)
+    steps = torch.cat([model.decode(token, memory, cache, probe=Probe(gates=gates)) for token in columns], dim=1)
+    shown = torch.cat(
+        [model.decode(token, memory, traced, probe=Probe(PartTrace(), gates)) for token in columns], dim=1
+    )
     assert_close(steps[is_real()].detach(), full[is_real()].detach())
     assert_close(shown[is_real()].detach(), full[is_real()].detach())
     ungated = model.decode(tokens, None if batch.source is None else model.encode(batch.source))
@@ -165,15 +168,15 @@ def test_gated_beams_are_independent_texts() -> None:
     gates = make_gates(model.config)
     source = make_inputs(model.config, "right padding").batch.source
     assert source is not None
-    memory = model.encode(source, gates=gates)
+    memory = model.encode(source, probe=Probe(gates=gates))
     beams = model.start_beams(memory, BATCH, CPU)
-    model.decode(tokens[:, :1], memory, beams, gates=gates)
+    model.decode(tokens[:, :1], memory, beams, probe=Probe(gates=gates))
     beams.follow(torch.zeros(BATCH, 2, dtype=torch.long))
     second = torch.tensor([[3, 4], [5, 6], [7, 8]])
-    logits = model.decode(second, memory, beams, gates=gates)
+    logits = model.decode(second, memory, beams, probe=Probe(gates=gates))
     for beam in range(2):
         texts = torch.cat((tokens[:, :1], second[:, beam : beam + 1]), dim=1)
-        expected = model.decode(texts, memory, gates=gates)[:, -1]
+        expected = model.decode(texts, memory, probe=Probe(gates=gates))[:, -1]
         assert_close(logits[:, beam].detach(), expected.detach())
     assert TARGET > 2
 
@@ -183,8 +186,8 @@ def test_gates_in_packed_rows_are_those_of_single_sentences(shape: str) -> None:
     model = make_model(shape, 0)
     gates = make_gates(model.config)
     rows = sentences_of(model.config)
-    together = model.loss(packed(rows), gates=gates).total
-    alone = sum(model.loss(sentence, gates=gates).total for row in rows for sentence in row)
+    together = model.loss(packed(rows), probe=Probe(gates=gates)).total
+    alone = sum(model.loss(sentence, probe=Probe(gates=gates)).total for row in rows for sentence in row)
     assert isinstance(alone, Tensor)
     assert_close(together.detach(), alone.detach())
     assert not torch.allclose(together, model.loss(packed(rows)).total)
@@ -201,7 +204,7 @@ def test_the_gradient_of_a_gate_is_that_of_finite_differences() -> None:
         places = list(template.outputs)
         half = len(places)
         gates = Gates(dict(zip(places, values[:half], strict=True)), dict(zip(places, values[half:], strict=True)))
-        return model.loss(batch, gates=gates).total
+        return model.loss(batch, probe=Probe(gates=gates)).total
 
     template = make_gates(model.config)
     values = [gate.double().requires_grad_() for side in (template.outputs, template.scores) for gate in side.values()]
@@ -212,7 +215,7 @@ def test_a_gated_trace_gets_full_marks_as_a_worksheet() -> None:
     model = make_model("encoder-decoder", 0)
     batch = Batch(torch.tensor([[5, 7, 3, 2], [4, 6, 2, 0]]), torch.tensor([[5, 7, 2], [4, 2, 0]]))
     for num_rows in (None, 2):
-        _, trace = model.trace(batch, gates=make_gates(model.config, num_rows))
+        _, trace = model.trace(batch, probe=Probe(gates=make_gates(model.config, num_rows)))
         sheet = sheet_of_trace(trace, 1)
         report = mark_worksheet(sheet)
         assert report.earned == report.out_of > 0, [finding.what for finding in report.findings]

@@ -14,9 +14,10 @@ from clearhead.explain.head_statistics import measure_attention
 from clearhead.explain.token_pairs import TokenPair
 from clearhead.formats.head_removal import without_heads
 from clearhead.model import Batch, ModelConfig, Transformer
-from clearhead.model.gated import GatedModel
 from clearhead.model.gates import closed_gates
 from clearhead.model.heads import find_heads
+from clearhead.model.probe import Probe
+from clearhead.model.probed import ProbedModel
 from clearhead.model.tracing import PartTrace
 from tests.parity.engine_models import requests, toy
 from tests.parity.models import make_gates, make_model
@@ -42,7 +43,7 @@ def test_compiled_loss_and_gradients_are_those_of_traced_attention(positions: st
     loss.backward()
     exact = Transformer(config).cuda().double().eval()
     exact.load_state_dict(model.state_dict())
-    logits = exact(batch, trace=PartTrace())
+    logits = exact(batch, probe=Probe(PartTrace()))
     truth = F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=0)
     truth.backward()
     assert abs(loss.item() - truth.item()) < 1e-5
@@ -66,11 +67,11 @@ def test_the_compiled_gated_loss_is_that_of_traced_attention() -> None:
     batch = Batch(source, target, is_padded=False)
     exact = Transformer(config).cuda().double().eval()
     exact.load_state_dict(model.state_dict())
-    compiled = torch.compile(lambda gates: model.loss(batch, gates=gates).mean, fullgraph=True)
+    compiled = torch.compile(lambda probe: model.loss(batch, probe=probe).mean, fullgraph=True)
     for seed in (1, 2):
         gates = make_gates(config, seed=seed).changed(lambda gate: gate.cuda().requires_grad_())
         slopes = []
-        for loss in (compiled(gates), _traced_loss(exact, batch, gates)):
+        for loss in (compiled(Probe(gates=gates)), _traced_loss(exact, batch, gates)):
             slopes.append((loss.detach(), torch.autograd.grad(loss, list(gates.outputs.values()))))
         assert abs(slopes[0][0] - slopes[1][0]) < 1e-5
         for one, other in zip(slopes[0][1], slopes[1][1], strict=True):
@@ -79,7 +80,7 @@ def test_the_compiled_gated_loss_is_that_of_traced_attention() -> None:
 
 def _traced_loss(model: Transformer, batch: Batch, gates: Any) -> torch.Tensor:
     assert batch.target is not None
-    logits = model(batch, gates=gates, trace=PartTrace())
+    logits = model(batch, probe=Probe(PartTrace(), gates))
     return F.cross_entropy(logits.flatten(0, 1), batch.target.flatten())
 
 
@@ -96,7 +97,7 @@ def test_recorded_steps_use_the_numbers_of_the_gates_at_hand(options: dict[str, 
         gates = make_gates(model.config, seed=seed)
         outcomes = engine.gated(gates).translate(batch, settings)
         outputs.append([hypotheses[0].tokens for hypotheses in outcomes])
-        view = GatedModel(model, gates.changed(lambda gate: gate.cuda()))
+        view = ProbedModel(model, Probe(gates=gates.changed(lambda gate: gate.cuda())))
         with torch.inference_mode():
             for request, tokens in zip(batch, outputs[-1], strict=True):
                 source = torch.tensor([request.ids], device="cuda")

@@ -12,6 +12,7 @@ from clearhead.model.attention import Attention, Places
 from clearhead.model.layers import DecoderBlock, EncoderBlock, FeedForward
 from clearhead.model.mask import CAUSAL, prepare
 from clearhead.model.norm import NORMS
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import NO_TRACE
 from tests.parity.models import CASES, case_name, make_inputs, make_model, run
@@ -65,7 +66,7 @@ def test_gradients_of_self_attention_are_those_of_finite_differences(is_traced: 
     turned = Places(places, places) if is_rotary else None
     check(
         layer,
-        lambda x: layer(x, None, mask, places=turned, trace=PartTrace() if is_traced else NO_TRACE),
+        lambda x: layer(x, None, mask, places=turned, probe=Probe(PartTrace() if is_traced else NO_TRACE)),
         random(BATCH, QUERIES, WIDTH),
     )
 
@@ -76,7 +77,7 @@ def test_gradients_of_cross_attention_are_those_of_finite_differences(is_traced:
     mask = prepare(Mask(REAL), QUERIES, KEYS, CPU)
     check(
         layer,
-        lambda x, memory: layer(x, memory, mask, trace=PartTrace() if is_traced else NO_TRACE),
+        lambda x, memory: layer(x, memory, mask, probe=Probe(PartTrace() if is_traced else NO_TRACE)),
         random(BATCH, QUERIES, WIDTH),
         random(BATCH, KEYS, MEMORY),
     )
@@ -104,7 +105,9 @@ def test_gradients_of_norms_are_those_of_finite_differences(norm: str) -> None:
 def test_gradients_of_an_encoder_block_are_those_of_finite_differences(is_traced: bool, norm: str, place: str) -> None:
     block = ready(EncoderBlock(make_config(encoder_norm=norm, norm_place=place)))
     mask = prepare(Mask(REAL), KEYS, KEYS, CPU)
-    check(block, lambda x: block(x, mask, trace=PartTrace() if is_traced else NO_TRACE), random(BATCH, KEYS, WIDTH))
+    check(
+        block, lambda x: block(x, mask, probe=Probe(PartTrace() if is_traced else NO_TRACE)), random(BATCH, KEYS, WIDTH)
+    )
 
 
 @SIDES
@@ -115,7 +118,7 @@ def test_gradients_of_a_decoder_block_are_those_of_finite_differences(is_traced:
     own, across = prepare(CAUSAL, QUERIES, QUERIES, CPU), prepare(Mask(REAL), QUERIES, KEYS, CPU)
     check(
         block,
-        lambda x, memory: block(x, own, (memory, across), trace=PartTrace() if is_traced else NO_TRACE),
+        lambda x, memory: block(x, own, (memory, across), probe=Probe(PartTrace() if is_traced else NO_TRACE)),
         random(BATCH, QUERIES, WIDTH),
         random(BATCH, KEYS, MEMORY),
     )

@@ -11,6 +11,7 @@ from torch import Tensor
 from clearhead.errors import DataError
 from clearhead.model import Batch, Transformer, check_batch
 from clearhead.model.positions import packed_places
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import NO_TRACE
 from tests.parity.models import PAD, VARIANTS, chain_all, make_model, replay_all
@@ -101,7 +102,7 @@ def test_their_gradients_are_the_sum_of_the_sentences_gradients(shape: str, vari
 def test_the_fused_output_is_the_traced_output(shape: str, variant: int, dtype: torch.dtype) -> None:
     model = make_model(shape, variant, dtype)
     batch = packed(sentences_of(model.config))
-    fused, traced = model(batch), model(batch, trace=PartTrace())
+    fused, traced = model(batch), model(batch, probe=Probe(PartTrace()))
     assert fused.isfinite().all()
     assert_close(fused.detach(), traced.detach(), str(dtype).removeprefix("torch."))
 
@@ -110,7 +111,9 @@ def test_the_fused_output_is_the_traced_output(shape: str, variant: int, dtype: 
 def test_fused_and_traced_attention_have_the_same_gradients(shape: str, variant: int) -> None:
     model = make_model(shape, variant)
     batch = packed(sentences_of(model.config))
-    fused, traced = (gradients(model, model(batch, trace=trace).square().sum()) for trace in (NO_TRACE, PartTrace()))
+    fused, traced = (
+        gradients(model, model(batch, probe=Probe(trace)).square().sum()) for trace in (NO_TRACE, PartTrace())
+    )
     largest = max(float(gradient.abs().max()) for gradient in traced.values())
     for name, gradient in traced.items():
         assert_close_gradients(fused[name], gradient, largest, "float64")

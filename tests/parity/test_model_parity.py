@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from clearhead.model import Mask
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from tests.parity.models import CASES, OPTIONS, VARIANTS, case_name, check_parity, make_inputs, make_model, run
 from tests.tolerances import assert_close
@@ -38,7 +39,7 @@ def test_an_explicit_mask_means_the_same_for_fused_and_traced_attention(
     assert target is not None
     explicit = torch.rand(explicit_shape, generator=torch.Generator().manual_seed(0)) < 0.5
     mask = Mask(target != 0 if with_keys else None, is_causal=True, explicit=explicit)
-    fused, traced = model.decode(target, mask=mask), model.decode(target, mask=mask, trace=PartTrace())
+    fused, traced = model.decode(target, mask=mask), model.decode(target, mask=mask, probe=Probe(PartTrace()))
     assert_close(fused.detach(), traced.detach())
     without = model.decode(target, mask=Mask(mask.keys, is_causal=True))
     assert not torch.allclose(fused, without), "the explicit part hides nothing"

@@ -19,7 +19,6 @@ from clearhead.formats import load_checkpoint, save_checkpoint
 from clearhead.formats.arrays import arrays_of
 from clearhead.formats.head_removal import config_without, with_all_heads, without_heads
 from clearhead.formats.marian import from_marian, to_marian
-from clearhead.formats.torch_transformer import to_torch_transformer
 from clearhead.model import Batch, Transformer
 from clearhead.model.gates import Gates, closed_gates, open_gates
 from clearhead.model.headless import HeadlessAttention
@@ -38,6 +37,7 @@ from tests.parity.models import (
 )
 from tests.parity.test_model_cache import is_real, make_case
 from tests.parity.test_numpy import assert_same, engine_of
+from tests.parity.torch_module import to_torch_transformer
 from tests.tolerances import assert_close
 
 CPU = torch.device("cpu")

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("onnxruntime", reason="the engine is an extra: pip install '.[onnx]'")
-pytest.importorskip("onnx", reason="the engine is an extra: pip install '.[onnx]'")
+pytest.importorskip("onnxruntime", reason="exports are compared with it: pip install '.[onnx]'")
+pytest.importorskip("onnx", reason="exports are compared with it: pip install '.[onnx]'")
 
-from clearhead.decoding.engines.onnx_engine import OnnxEngine, OnnxTransformer
 from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.search.settings import SearchSettings
+from clearhead.export.onnx_program import OnnxEngine, OnnxTransformer
 from clearhead.formats.arrays import arrays_of
 from clearhead.formats.head_removal import without_heads
 from clearhead.formats.onnx_graph import OnnxPrecision

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from clearhead.errors import CheckpointError
-from clearhead.formats import from_torch_transformer, to_torch_transformer
 from clearhead.model import Mask, ModelConfig, Transformer
 from clearhead.steps import NO_TRACE
+from tests.parity.torch_module import from_torch_transformer, to_torch_transformer
 
 TOLERANCES = {torch.float32: 1e-6, torch.float64: 1e-12}
 CONFIG = ModelConfig(source_vocabulary=23, target_vocabulary=29, tied="two", max_length=17)

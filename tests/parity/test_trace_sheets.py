@@ -12,6 +12,7 @@ from clearhead.errors import TraceError
 from clearhead.explain.trace_file import save_trace, sheet_of_trace
 from clearhead.model import Batch, ModelConfig, Transformer
 from clearhead.model.float64 import trace_in_float64
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import Record, Trace
 from clearhead.worksheet.part import part_of_sheet
@@ -173,7 +174,7 @@ def test_every_matrix_has_names_for_its_rows_and_columns() -> None:
 def test_a_sentence_of_only_padding_is_not_shortened() -> None:
     empty = Batch(torch.tensor([SOURCE[1], [0] * 7]), torch.tensor(TARGET))
     trace = PartTrace()
-    model_of(*PLAIN).double()(empty, trace=trace)  # trace() itself refuses such a batch
+    model_of(*PLAIN).double()(empty, probe=Probe(trace))  # trace() itself refuses such a batch
     sheet = sheet_of_trace(trace, 1)
     assert sheet.trace.find("softmax", "encoder*")[0].value.tolist() == [[0.0] * 7] * 7
     report = mark_worksheet(sheet)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clearhead.model import BaseSequenceModel, Batch, ModelConfig, build_model, check_batch
+from clearhead.model import Batch, ModelConfig, SequenceModel, build_model, check_batch
 
 PAD, BOS, EOS, FIRST = 0, 1, 2, 3  # the first word is 3
 VOCABULARY, SHORTEST, LONGEST = 20, 3, 10
@@ -26,7 +26,7 @@ class Recipe:
     warm_up: int = 100
 
 
-def train(config: ModelConfig, task: Task, recipe: Recipe) -> BaseSequenceModel:
+def train(config: ModelConfig, task: Task, recipe: Recipe) -> SequenceModel:
     """Train a model on fresh batches of a task: AdamW, warm-up, then a cosine down to 0."""
     torch.manual_seed(0)
     random = torch.Generator().manual_seed(1)
@@ -48,7 +48,7 @@ def train(config: ModelConfig, task: Task, recipe: Recipe) -> BaseSequenceModel:
 
 
 @torch.no_grad()
-def greedy(model: BaseSequenceModel, source: Tensor, longest: int) -> Tensor:
+def greedy(model: SequenceModel, source: Tensor, longest: int) -> Tensor:
     """Write the most probable token again and again, with a cache, until eos: (B, longest), padded on the right."""
     memory = model.encode(source)
     cache = model.start_cache(memory, len(source), source.device)

@@ -36,7 +36,6 @@ training:
   keep_checkpoints: 3
   warm_up: 20
 validation: {every: 50, max_sentences: 13}
-pinned: [">>same<< ba do ki", {source: ">>back<< ba do", reference: do ba}]
 """
 
 
@@ -49,10 +48,6 @@ def metrics(folder: Path) -> list[dict[str, Any]]:
     clocked = ("time", "tokens_per_second", "waiting")
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return [{name: value for name, value in line.items() if name not in clocked} for line in lines]
-
-
-def frames(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (folder / "film").iterdir()}
 
 
 @pytest.mark.slow
@@ -84,8 +79,6 @@ def test_a_run_killed_again_and_again_ends_with_the_same_numbers(
         assert one.keys() == other.keys()
         assert all(torch.equal(one[key], other[key]) for key in one), name
     assert metrics(complete) == metrics(killed)
-    assert frames(complete) == frames(killed)
-    assert len(frames(killed)) == steps / 50
     assert not list(killed.rglob("*.part"))
 
 

@@ -10,7 +10,7 @@ import clearhead
 
 HOME = Path(clearhead.__file__).parent
 EVERYTHING = "everything"
-FLOOR = {"files", "settings", "errors"}  # every room above may import these
+FLOOR = {"files", "settings", "errors", "retired"}  # every room above may import these
 # room -> (rooms it may import besides the floor, packages from outside that it may import)
 ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "steps": (set(), set()),
@@ -42,11 +42,11 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     ),
     "decoding": (
         {"formats", "model", "text", "steps"},
-        {"torch", "numpy", "pydantic", "ctranslate2", "onnxruntime"},
+        {"torch", "numpy", "pydantic", "ctranslate2", "ray"},
     ),
     "export": (
         {"clearhead", "formats", "decoding", "evaluation", "data", "model", "text"},
-        {"torch", "numpy", "pydantic"},
+        {"torch", "numpy", "onnxruntime", "pydantic"},
     ),
     "explain": (
         {
@@ -61,12 +61,11 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {
             *("training", "decoding", "formats", "model", "evaluation", "data", "text", "worksheet", "steps"),
             "experiments",  # results, tables and pictures
+            "explain",  # rollout
         },
         {"torch", "numpy", "matplotlib"},
     ),
-    # clearhead itself: the version, which all workers must share
-    "cluster": ({"clearhead", "decoding", "formats"}, {"pyarrow", "ray"}),
-    "documents": ({"text"}, {"lxml", "markdown_it", "polib"}),
+    "documents": ({"text"}, {"lxml", "markdown_it"}),
     "serve": (
         {
             *("clearhead", "steps", "worksheet", "check", "text", "data", "model", "formats", "decoding", "evaluation"),
@@ -78,7 +77,8 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "models": (set(), set()),  # data: the built-in models
     # the floor itself
     "files": ({"errors"}, {"orjson", "yaml"}),
-    "settings": ({"errors"}, {"pydantic", "pydantic_core"}),
+    "settings": ({"errors", "retired"}, {"pydantic", "pydantic_core"}),
+    "retired": (set(), set()),
     "errors": (set(), set()),
 }
 

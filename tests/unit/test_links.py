@@ -3,20 +3,26 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.generated_pages import generated_page, makers
+
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted(path for path in DOCS.rglob("*.md"))
+GENERATED = {DOCS / name: name for name in makers()}
+PAGES = sorted({*DOCS.rglob("*.md"), *(path for path in GENERATED if path.suffix == ".md")})
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6} +(.+?) *(?:\{ *#([\w-]+) *\})?$", re.MULTILINE)
 
 
+@cache
 def prose(page: Path) -> str:
     """Return the text of a page without its code blocks."""
-    return _FENCE.sub("", page.read_text(encoding="utf-8"))
+    text = generated_page(GENERATED[page]) if page in GENERATED else page.read_text(encoding="utf-8")
+    return _FENCE.sub("", text)
 
 
 def slug(heading: str) -> str:
@@ -45,7 +51,8 @@ def broken_links(page: Path, root: Path) -> Iterator[str]:
             continue
         name, _, anchor = link.partition("#")
         target = (page.parent / name).resolve() if name else page
-        if not target.is_file() or not target.is_relative_to(root.resolve()):
+        is_page = target.is_file() or target in GENERATED
+        if not is_page or not target.is_relative_to(root.resolve()):
             yield f"{link} is not a file below {root.name}/"
         elif anchor and target.suffix == ".md" and anchor not in anchors(target):
             yield f"{link} has no such heading"
@@ -54,6 +61,12 @@ def broken_links(page: Path, root: Path) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(DOCS)) for page in PAGES])
 def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page: Path) -> None:
     assert list(broken_links(page, DOCS)) == []
+
+
+def test_the_pages_include_the_generated_ones() -> None:
+    names = {str(page.relative_to(DOCS)) for page in PAGES}
+    assert names >= {"index.md", "guide/config.md", "guide/fields.md", "guide/workings.md", "inside/sentence-5.md"}
+    assert set(makers()) >= {"inside/sentence-1-head.html", "inside/sentence-5-head.html", "inside/explanation.html"}
 
 
 def test_a_missing_file_an_outer_file_and_an_unknown_heading_are_found(tmp_path: Path) -> None:

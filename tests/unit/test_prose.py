@@ -22,7 +22,7 @@ ODD = {
     r"is let go": "is released",
 }
 FILES = [
-    *(path for path in (ROOT / "src").rglob("*.py") if "phrasebook" not in path.parts),
+    *(ROOT / "src").rglob("*.py"),
     *(path for path in (ROOT / "docs").rglob("*.md")),
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LOG.md", "Makefile", "mkdocs.yml")),
     *(ROOT / "configs").glob("*.yaml"),

@@ -181,3 +181,19 @@ def test_an_error_of_many_mistakes_has_one_sentence_a_line(kind: type[ConfigErro
     assert isinstance(error, kind)
     assert str(error) == "a.yaml: one.\na.yaml: two."
     assert str(kind([str(number) for number in range(23)])).endswith("\n19\n… and 3 more mistakes.")
+
+
+def test_a_name_that_yaml_reads_as_a_number_is_an_unknown_setting() -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_settings(Bicycle, {1: 2, None: 3, "wheels": [{"size": 3, 7: 1}]})  # type: ignore[dict-item]
+    assert caught.value.mistakes == (
+        "wheels.0.7 is not a setting. Settings of wheels.0: size, tyre.",
+        "1 is not a setting. Settings: name, weight, has_bell, gears, wheels, spare, extras.",
+        "None is not a setting. Settings: name, weight, has_bell, gears, wheels, spare, extras.",
+    )
+
+
+def test_only_the_first_of_very_many_mistakes_get_a_sentence() -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_settings(Bicycle, {"wheels": [{"size": 1}] * 3000})
+    assert len(caught.value.mistakes) == 1000

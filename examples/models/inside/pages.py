@@ -92,7 +92,7 @@ def index(looks: Sequence[Look], about: About) -> str:
         "The head on each page is also saved with all digits in a JSON file: "
         "`clearhead check docs/inside/sentence-1-head.json` checks it, and "
         "`clearhead solve --from-trace docs/inside/sentence-1-head.json --detail products` prints every "
-        "multiplication and sum.",
+        "multiplication and sum; with `-o head.html` it writes a web page.",
     ]
     return "\n".join(lines) + "\n"
 

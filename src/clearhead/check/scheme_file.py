@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from clearhead.check.limits import MAX_SCHEME_BYTES, MAX_SCHEME_LINES
 from clearhead.check.marks import LineScheme, Scheme
 from clearhead.errors import ProblemError, did_you_mean
-from clearhead.files.bounded import UnreadableFileError, read_bounded
+from clearhead.files.reading import UnreadableFileError, read_bounded
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import read_data
 

@@ -72,7 +72,7 @@ class NumberedSheet:
 
 @dataclass(frozen=True)
 class Working:
-    """A problem (as plain data, see docs/guide/fields.md) and the written lines.
+    """A problem (as plain data, with the keys of a problem file) and the written lines.
 
     `rounded` names the given matrices with rounded numbers. With `has_decimal_comma`, the decimal
     separator is a comma. `problem_file` is the file that the problem was read from, if its content must not be

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.cli.output_format import format_of_file
 from clearhead.errors import ProblemError
+from clearhead.files.output_format import format_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,8 +104,8 @@ class ReportOptions:
         ReportFormat | None,
         typer.Option(
             "--format",
-            help="Report format. \\[default: from the suffix of the --output file (.html, .md, .json, .txt), otherwise "
-            "terminal; html for a folder]",
+            help="Report format. \\[default: from the suffix of the --output file (.html, .md, .json, .txt); terminal "
+            "without one, html for a folder]",
         ),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: all verdicts.")] = False
@@ -125,9 +125,9 @@ class ReportOptions:
     ] = None
 
     @property
-    def chosen_form(self) -> ReportFormat | None:
-        """The format given by an option, or else by the suffix of the output file."""
-        return ReportFormat.json if self.as_json else self.form or format_of_file(self.output, ReportFormat)
+    def explicit_form(self) -> ReportFormat | None:
+        """The format given by --format or --json."""
+        return ReportFormat.json if self.as_json else self.form
 
 
 @with_option_groups
@@ -198,9 +198,10 @@ def _check_one(working: str, marking: MarkingOptions, report: ReportOptions) -> 
         check_outputs([Output(output)], [*inputs, *_named_file(working, output)])
     else:
         check_standard_output(inputs)
+    form = format_of_file(output, ReportFormat, report.explicit_form, ReportFormat.terminal)
 
     reports = mark(working, marking.problem, rules, marking.max_seconds, marking.lookup())
-    _deliver(reports, report.chosen_form or ReportFormat.terminal, output)
+    _deliver(reports, form, output)
     codes = {marked_report.exit_code for marked_report in reports}
     return 1 if 1 in codes else max(codes)
 

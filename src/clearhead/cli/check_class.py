@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from clearhead.cli.check import SUFFIX_OF_FORMAT, MarkingOptions, ReportFormat, ReportOptions, content_of, input_files
 from clearhead.errors import ProblemError
+from clearhead.files.output_format import format_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ class ClassOutputs:
         """Return the files that the options ask for."""
         beside = report.csv or report.xlsx
         to = report.reports or (beside.parent if beside is not None else Path()) / "reports"
-        return ClassOutputs(to, report.chosen_form or ReportFormat.html, report.csv, report.xlsx)
+        return ClassOutputs(to, report.explicit_form or ReportFormat.html, report.csv, report.xlsx)
 
 
 def check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -> int:
@@ -112,6 +113,7 @@ def _check_targets(folder: Path, outputs: ClassOutputs) -> None:
             raise ProblemError(
                 f"--{option} {path} is in the folder of the workings and contains no grades. Choose another name."
             )
+        format_of_file(path, [option], default=option, option=option)
     if to.exists() and not to.is_dir():
         raise ProblemError(f"--reports {to} is not a folder. Choose another name.")
     if to.resolve() == folder.resolve() and SUFFIX_OF_FORMAT[outputs.form] in SUFFIXES:

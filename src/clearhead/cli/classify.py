@@ -1,28 +1,23 @@
-"""`clearhead classify`: the label of each text, its probability, and which words carried the decision."""
+"""`clearhead classify`: the label of each text, and its probability."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from clearhead.cli.model_option import Device, ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.score import ModelPrecision
-from clearhead.cli.text_lines import TextLineOptions, UnknownWordNotes, hint_at_page
+from clearhead.cli.text_lines import TextLineOptions, UnknownWordNotes
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
-from clearhead.errors import ClearheadError, DataError, not_installed, printable
+from clearhead.errors import ClearheadError, DataError, not_installed
 
 if TYPE_CHECKING:
     from clearhead.decoding.classification import Classification, Classifier
     from clearhead.evaluation.label_report import LabelReport
-    from clearhead.explain.label_words import LabelExplainer, LabelWords
 
 _EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
-_LEGEND = (
-    "clearhead: leave out is log P of the label minus its log P without the word; gradient × input is the gradient of "
-    "log P times the embeddings of the word. Both are in nats, and a positive number speaks for the label."
-)
 
 
 @dataclass(frozen=True)
@@ -31,12 +26,6 @@ class LabelOptions:
 
     probabilities: Annotated[
         bool, typer.Option("--probabilities", "-p", help="Also print the probability of every label.")
-    ] = False
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", help="Also print how much each word contributed: leaving it out, and gradient × input."
-        ),
     ] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")] = False
 
@@ -91,7 +80,7 @@ def classify(
         progress = TranslationProgress(source, is_shown=can_show_progress(lines.output, is_typed=is_typed))
         with progress:
             classifications = classifier.classify((line.text for line in source.records()), 1 if is_typed else WINDOW)
-            output = _Output(classifier, shown, str(path))
+            output = _Output(shown)
             notes = UnknownWordNotes("so that its label says nothing about it", is_typed=is_typed)
             counted = _counted(classifications, progress, notes)
             if references is None:
@@ -175,9 +164,8 @@ def _show(report: "LabelReport", *, as_json: bool) -> None:
 class _Output:
     """Formats classifications as lines."""
 
-    def __init__(self, classifier: "Classifier", shown: LabelOptions, model: str) -> None:
-        self._classifier, self._shown, self._model = classifier, shown, model
-        self._explainer: LabelExplainer | None = None
+    def __init__(self, shown: LabelOptions) -> None:
+        self._shown = shown
 
     def lines(self, classifications: Iterator["Classification | None"]) -> Iterator[str]:
         """Yield a line for each classification; an empty line for a text that was skipped."""
@@ -185,11 +173,7 @@ class _Output:
             if classification is None:
                 yield ""
                 continue
-            words = self._words(classification) if self._shown.explain else None
-            if self._shown.as_json:
-                yield self._json(classification, words)
-            else:
-                yield "\n".join([self._line(classification), *([] if words is None else _table(words))])
+            yield self._json(classification) if self._shown.as_json else self._line(classification)
 
     def _line(self, classification: "Classification") -> str:
         cells = [classification.label]
@@ -198,43 +182,14 @@ class _Output:
             cells += [f"{label}:{share:.4f}" for label, share in pairs]
         return "\t".join(cells)
 
-    def _json(self, classification: "Classification", words: "LabelWords | None") -> str:
+    def _json(self, classification: "Classification") -> str:
         import json
 
-        record: dict[str, Any] = {
+        record = {
             "line": classification.number,
             "text": classification.text,
             "label": classification.label,
             "probabilities": dict(zip(classification.labels, classification.probabilities, strict=True)),
             "unknown_words": list(classification.unknown_words),
         }
-        if words is not None:
-            record["explanation"] = words.to_dict()
         return json.dumps(record, ensure_ascii=False)
-
-    def _words(self, classification: "Classification") -> "LabelWords":
-        """Return the contributions of the words; the first time, also say what they mean and where there is more."""
-        from clearhead.explain.label_words import LabelExplainer
-
-        if self._explainer is None:
-            self._explainer = LabelExplainer.of(self._classifier)
-            if not self._shown.as_json:
-                typer.echo(_LEGEND, err=True)
-                hint_at_page(self._model, self._classifier.model.config.architecture)
-        try:
-            return self._explainer.explain(classification)
-        except DataError as wrong:
-            raise DataError(f"line {classification.number}: {wrong}") from None
-
-
-def _table(words: "LabelWords") -> list[str]:
-    """Return the contributions of each word as lines of a table."""
-    from clearhead.decoding.alignment_text import padded_to, width
-
-    names = [printable(word) for word in words.words]
-    size = max([4, *map(width, names)])
-    rows = zip(names, words.leave_out, words.gradient_input, strict=True)
-    return [
-        f"  {padded_to('word', size)}  leave out  gradient × input",
-        *(f"  {padded_to(name, size)}  {left_out:+9.4f}  {gradient:+16.4f}" for name, left_out, gradient in rows),
-    ]

@@ -63,7 +63,7 @@ class TextOptions:
         list[str] | None, typer.Option(help="Reference translations, line by line. Repeat it for several references.")
     ] = None
     source: Annotated[
-        str | None, typer.Option(help="The source text, for scores by length, the search for leaks, and COMET.")
+        str | None, typer.Option(help="The source text, for scores by length and the search for leaks.")
     ] = None
     system: Annotated[
         list[str] | None,
@@ -97,7 +97,7 @@ class MetricOptions:
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="bleu, tokenised-bleu, chrf, chrf++, ter, exact or comet. Can be repeated. "
+            help="bleu, tokenised-bleu, chrf, chrf++, ter or exact. Can be repeated. "
             "\\[default: bleu, chrf, ter, exact]"
         ),
     ] = None
@@ -117,7 +117,7 @@ class MetricOptions:
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 12345
     buckets: Annotated[bool, typer.Option("--buckets/--no-buckets", help="Also show scores by sentence length.")] = True
 
-    def request(self, required: Sequence["Requirement"], comet_model: str | None) -> "EvaluationRequest":
+    def request(self, required: Sequence["Requirement"]) -> "EvaluationRequest":
         """Return the request for an evaluation; required metrics are measured too."""
         from clearhead.evaluation.report import DEFAULT_METRICS, EvaluationRequest
         from clearhead.evaluation.significance import Resampling
@@ -129,7 +129,6 @@ class MetricOptions:
             self.test.names,
             Resampling(self.samples, self.trials, self.seed) if self.samples else None,
             self.buckets,
-            comet_model,
         )
 
 
@@ -210,10 +209,6 @@ def evaluate(
     metrics: MetricOptions,
     training: TrainingTextOptions,
     alignments: AlignmentOptions,
-    *,
-    comet_model: Annotated[
-        str | None, typer.Option(help="A COMET checkpoint on disk. Requires clearhead\\[comet].")
-    ] = None,
     results: ResultOptions,
 ) -> None:
     """Score translations with BLEU, chrF, TER and exact match: confidence intervals, significance tests, leaks."""
@@ -224,7 +219,7 @@ def evaluate(
         report = None
         has_texts = bool(texts.reference or texts.files or texts.system)
         if not alignments.choose_head and (has_texts or not alignment_scores):
-            report = _measure(texts, training, metrics.request(required, comet_model))
+            report = _measure(texts, training, metrics.request(required))
         show(report, alignment_scores, Form.json if results.as_json else results.form)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
@@ -239,12 +234,13 @@ def evaluate(
 
 
 def _requirements(texts: Sequence[str]) -> list["Requirement"]:
-    from clearhead.evaluation.report import KNOWN_METRICS, parse_requirement
+    from clearhead.evaluation.counts import COUNTED_METRICS
+    from clearhead.evaluation.report import parse_requirement
 
     requirements = []
     for text in texts:
         try:
-            requirements.append(parse_requirement(text, (*KNOWN_METRICS, _AER)))
+            requirements.append(parse_requirement(text, (*COUNTED_METRICS, _AER)))
         except ConfigError as problem:
             raise problem.located(f"--require {printable(text)}") from None
     return requirements

@@ -96,7 +96,8 @@ def _show(result: "Experiment") -> None:
             table.add_row(*(Text(format_cell(cell)) for cell in row))
         wide.print(table)
     console.print()
-    console.print(Text(f"Finding: {result.finding}"))
+    if result.finding:
+        console.print(Text(f"Finding: {result.finding}"))
     console.print(Text(f"Seed {result.seed}. Use --json for all digits."), style="dim")
 
 

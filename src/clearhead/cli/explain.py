@@ -8,13 +8,15 @@ import typer
 
 from clearhead.cli.model_option import ModelOption, translation_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.errors import ClearheadError, ConfigError, not_installed
+from clearhead.files.output_format import format_of_file
 
 if TYPE_CHECKING:
     from clearhead.decoding.translator import Translator
     from clearhead.explain import LoadedModel
     from clearhead.formats.model_folder import ModelFolder
 
+_FORMATS = ("html", "json")  # of --output
 _EXTRA = {"torch", "safetensors", "sentencepiece"}
 
 
@@ -50,9 +52,6 @@ class DetailOptions:
     """How much is explained, and where it is written."""
 
     alternatives: Annotated[int, typer.Option(min=1, max=100, help="Most probable tokens to list for each token.")] = 5
-    continuations: Annotated[
-        int, typer.Option(min=0, max=20, help="Other tokens to force at each position, each with its translation.")
-    ] = 4
     sums: Annotated[
         list[str] | None,
         typer.Option(
@@ -128,13 +127,8 @@ def _check_files(details: DetailOptions, comparison: ComparisonOptions) -> None:
         raise ConfigError("--word needs a second sentence. Give it with --compare.")
     if details.npz is not None and comparison.compare is not None:
         raise ConfigError("a comparison has no NPZ file. Remove --npz or --compare.")
-    if details.output is not None and details.output.suffix.lower() not in (".html", ".json"):
-        raise ConfigError(
-            f"--output {printable(str(details.output))} is neither a page nor JSON. Use a name that ends in .html or "
-            ".json."
-        )
-    if details.npz is not None and details.npz.suffix.lower() != ".npz":
-        raise ConfigError(f"--npz {printable(str(details.npz))} is not an NPZ file. Use a name that ends in .npz.")
+    format_of_file(details.output, _FORMATS, default="html")
+    format_of_file(details.npz, ["npz"], default="npz", option="npz")
     _check_outputs(details)
 
 
@@ -175,7 +169,6 @@ def _explain(
     search = SearchSettings(beam=sentence.beam, n_best=sentence.hypothesis + 1, length_penalty=sentence.length_penalty)
     options = ExplainOptions(
         alternatives=details.alternatives,
-        continuations=details.continuations,
         hypothesis=sentence.hypothesis,
         prefix=sentence.prefix or "",
         sums=tuple(details.sums or ()),
@@ -210,7 +203,7 @@ def _show(data: dict[str, Any], table: str, details: DetailOptions) -> None:
     from clearhead.files.writing import write_file
 
     if details.output is not None:
-        is_page = details.output.suffix.lower() == ".html"
+        is_page = format_of_file(details.output, _FORMATS, default="html") == "html"
         write_file(details.output, (explanation_page(data) if is_page else _json(data) + "\n").encode())
         if str(details.output) != "-":
             typer.echo(f"Wrote {details.output}.", err=True)

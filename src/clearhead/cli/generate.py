@@ -17,9 +17,8 @@ from clearhead.cli.translate_progress import TranslationProgress, can_show_progr
 from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
 if TYPE_CHECKING:
-    from clearhead.decoding.generation import GeneratedText, TextGenerator
+    from clearhead.decoding.generation import GeneratedText, TextGenerator, TokenChoice
     from clearhead.decoding.search.settings import SearchSettings
-    from clearhead.decoding.token_choices import TokenChoice
 
 _EXTRA = {"torch", "safetensors", "sentencepiece"}
 _CONSEQUENCE = "so that the continuation does not depend on it"
@@ -219,7 +218,7 @@ class _Output:
 
     def _choices(self, generated: "GeneratedText", rank: int) -> list["TokenChoice"]:
         """Return the choices of a continuation; the first time, also say where there is more."""
-        from clearhead.decoding.token_choices import token_choices
+        from clearhead.decoding.generation import token_choices
 
         if not (self._has_note or self._shown.as_json):
             self._has_note = True

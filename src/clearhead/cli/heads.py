@@ -10,11 +10,13 @@ import typer
 from clearhead.cli.model_option import Device, ModelChoice, ModelOption, translation_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.errors import ClearheadError, ConfigError, not_installed
+from clearhead.files.output_format import format_of_file
 
 if TYPE_CHECKING:
     from clearhead.explain.head_report import HeadReport
     from clearhead.formats.model_folder import ModelFolder
 
+_FORMATS = ("html", "json", "csv", "markdown")  # of --output
 _EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
 
 
@@ -78,6 +80,11 @@ class TableOptions:
     ] = HeadColumn.head
     top: Annotated[int | None, typer.Option(min=1, help="Show only the first heads of the table.")] = None
 
+    def format_of(self, output: Path) -> str:
+        """Return the format of the output file."""
+        chosen = None if self.form is HeadForm.terminal else self.form.value
+        return format_of_file(output, _FORMATS, chosen, "html")
+
 
 @dataclass(frozen=True)
 class DirectionOptions:
@@ -109,7 +116,9 @@ def heads(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Write a page to explore in a browser (.html), JSON (.json) or CSV (.csv)."
+            "--output",
+            "-o",
+            help="Write a page to explore in a browser (.html), JSON (.json), CSV (.csv) or Markdown (.md).",
         ),
     ] = None,
 ) -> None:
@@ -119,10 +128,10 @@ def heads(
     try:
         from clearhead.explain.checks import check_test_set, checked_config
 
-        _check_output(output, files)
+        _check_output(output, files, table)
         chosen = translation_model(model, files, direction.source_language, direction.language)
         check_test_set(files, has_source=checked_config(chosen.path, "heads").shape == "encoder-decoder")
-        _check_output(output, files, chosen.path)
+        _check_output(output, files, table, chosen.path)
         report = _measure(chosen, files, measure, device)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
@@ -145,7 +154,9 @@ def _measure(chosen: ModelChoice, files: list[str], measure: MeasureOptions, dev
         return report_heads(chosen.path, files, request, device=device.value, progress=progress)
 
 
-def _check_output(output: Path | None, files: list[str], model: "Path | ModelFolder | None" = None) -> None:
+def _check_output(
+    output: Path | None, files: list[str], table: TableOptions, model: "Path | ModelFolder | None" = None
+) -> None:
     """Raise an error if the output has another format, cannot be written, or belongs to the input or the model."""
     from clearhead.files.destination import Output, check_outputs
     from clearhead.formats.model_files import model_files
@@ -153,24 +164,21 @@ def _check_output(output: Path | None, files: list[str], model: "Path | ModelFol
 
     if output is None:
         return
-    if output.suffix.lower() not in (".html", ".json", ".csv"):
-        raise ConfigError(
-            f"--output {output} is neither a page, JSON nor CSV. Use a name that ends in .html, .json or .csv."
-        )
+    table.format_of(output)
     check_outputs([Output(output)], files, model_files=() if model is None else model_files(find_model(model)))
 
 
 def _write(report: "HeadReport", output: Path, model: "Path | ModelFolder", table: TableOptions) -> None:
     """Write the file that was requested."""
-    from clearhead.explain.atlas.page import heads_page
+    from clearhead.explain.page.heads_page import heads_page
     from clearhead.files.writing import write_file
     from clearhead.formats.model_folder import find_model
 
-    suffix = output.suffix.lower()
-    if suffix == ".html":
+    form = table.format_of(output)
+    if form == "html":
         text = heads_page(report, find_model(model).vocabularies.absolute().name)
     else:
-        text = _text(report, HeadForm.csv if suffix == ".csv" else HeadForm.json, table)
+        text = _text(report, HeadForm(form), table)
     write_file(output, text.encode())
 
 

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import zip_longest
 from keyword import iskeyword
 from typing import Annotated, Any
 
@@ -22,12 +23,13 @@ from clearhead import __version__
 from clearhead.cli.flags import with_flags
 from clearhead.errors import ClearheadError, is_out_of_memory, printable
 from clearhead.files.standard_streams import discard_output, replace_closed_streams
+from clearhead.retired import removed
 
 _GROUPS = {
-    "Exercises": ("solve", "check", "quiz", "practise", "experiment"),
+    "Exercises": ("solve", "check", "quiz", "experiment"),
     "Translation and other tasks": ("translate", "serve", "models", "classify", "generate"),
-    "Training and evaluation": ("train", "evaluate", "score", "plot", "film", "prune", "export", "import"),
-    "Looking inside": ("explain", "heads", "what-if"),
+    "Training and evaluation": ("train", "evaluate", "score", "plot", "prune", "export", "import"),
+    "Looking inside": ("explain", "heads"),
 }
 VERBS = tuple(verb for verbs in _GROUPS.values() for verb in verbs)
 _MAX_LINE = 4000  # characters of a line of a message
@@ -54,6 +56,10 @@ class _UntypedFlags:
 
 
 class _Verb(_UntypedFlags, TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _refuse_removed_flags(self, args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             outcome = super().invoke(ctx)
@@ -66,6 +72,19 @@ class _Verb(_UntypedFlags, TyperCommand):
 
 class _Group(_UntypedFlags, TyperGroup):
     pass
+
+
+def _refuse_removed_flags(verb: TyperCommand, arguments: Sequence[str]) -> None:
+    """Raise ClearheadError for a flag, or a value of a flag, that clearhead had and has no longer."""
+    flags = {flag for option in verb.params for flag in option.opts}
+    for argument, next_argument in zip_longest(arguments, arguments[1:], fillvalue=""):
+        if argument == "--":
+            return
+        flag, _, value = argument.partition("=")
+        end = f" {value or next_argument}" if flag in flags else ""
+        sentence = removed(f"{verb.name} {flag}{end}", f"{flag}{end}") if flag.startswith("--") else None
+        if sentence is not None:
+            raise ClearheadError(sentence)
 
 
 def build_app(verbs: Sequence[str] = VERBS) -> typer.Typer:
@@ -127,6 +146,7 @@ def _run() -> None:
     name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     app = build_app((name,) if name in VERBS else VERBS)
     try:
+        _refuse_removed_verb(name)
         app()
     except ClearheadError as problem:
         if is_debug:
@@ -157,6 +177,12 @@ def _run() -> None:
             err=True,
         )
         raise SystemExit(3) from None
+
+
+def _refuse_removed_verb(name: str) -> None:
+    sentence = None if name in VERBS else removed(name)
+    if sentence is not None:
+        raise ClearheadError(sentence)
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def plot(
         typer.Option(
             "--output",
             "-o",
-            help="The picture to write (.svg, or .png with Matplotlib). \\[default: RUN/curves.svg, or curves.svg for "
+            help="The picture to write (.svg or .png). Needs Matplotlib. \\[default: RUN/curves.svg, or curves.svg for "
             "several runs]",
         ),
     ] = None,
@@ -46,8 +46,8 @@ def plot(
     from clearhead.files.destination import Output, check_outputs
     from clearhead.formats.model_files import run_files
 
-    if output is not None:
-        check_curve_file(output)
+    if output is not None or not as_json:
+        check_curve_file(output or Path("curves.svg"))
     curves = read_runs(runs)
     metrics = choose_metrics(curves, metric or [])
     check_axis(curves, x.value)

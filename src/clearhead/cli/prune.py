@@ -48,15 +48,6 @@ class RemovalOptions:
             "--sweep", help="Write no model: measure all numbers of heads down to none, for each kind of attention."
         ),
     ] = False
-    penalty: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Train on and learn which heads are needed: a penalty on open heads in nats per token, such as 0.1. "
-            "Can be repeated to compare several.",
-        ),
-    ] = None
-    updates: Annotated[int, typer.Option(min=1, help="Number of updates for each --penalty.")] = 500
     steps: Annotated[int, typer.Option(min=1, help="Number of steps; importance is measured again in each.")] = 8
 
 
@@ -119,19 +110,13 @@ def prune(
 
 def _check_options(removal: RemovalOptions, result: PrunedOutputOptions) -> None:
     """Raise ConfigError before anything is loaded if the options contradict each other."""
-    choices = [removal.keep is not None, bool(removal.remove), bool(removal.penalty), removal.sweep]
+    choices = [removal.keep is not None, bool(removal.remove), removal.sweep]
     if not any(choices):
-        raise ConfigError("say what to remove: give one of --keep SHARE, --remove HEAD, --penalty NUMBER or --sweep.")
+        raise ConfigError("say what to remove: give one of --keep SHARE, --remove HEAD or --sweep.")
     if sum(choices) > 1:
-        names = ("--keep", "--remove", "--penalty", "--sweep")
+        names = ("--keep", "--remove", "--sweep")
         both = " and ".join(name for name, is_chosen in zip(names, choices, strict=True) if is_chosen)
         raise ConfigError(f"{both} cannot be combined. Give one of them.")
-    if removal.penalty:
-        if result.fine_tune is not None:
-            raise ConfigError("--penalty trains the model already. Give --updates instead of --fine-tune.")
-        if result.output is not None and len(removal.penalty) > 1:
-            raise ConfigError("--output is for one model. Give one --penalty, or several without --output.")
-        return
     if removal.sweep and (result.output is not None or result.fine_tune is not None):
         raise ConfigError("--sweep only measures and writes no model. Remove --output and --fine-tune, or use --keep.")
     if not removal.sweep and result.output is None:
@@ -148,17 +133,13 @@ def _run(
 ) -> "PruningReport":
     from clearhead.decoding.search.settings import SearchSettings
     from clearhead.explain import pruned_model
-    from clearhead.explain.gate_training import GateTraining
     from clearhead.explain.pruning import check_keep
 
     search = SearchSettings(beam=measuring.beam) if measuring.bleu else None
     keep = 1.0 if removal.keep is None else check_keep(removal.keep)
     heads = tuple(removal.remove or ())
     request = pruned_model.PruneRequest(keep, removal.part.value, heads, removal.steps, search, measuring.lines)
-    training = [GateTraining(penalty, removal.updates) for penalty in removal.penalty or ()]
     opened = pruned_model.open_for_pruning(folder, files, request, device)
-    if training:
-        return pruned_model.learn(opened, training, result.output, _progress)
     if removal.sweep:
         return pruned_model.sweep_heads(opened, request, _progress)
     assert result.output is not None
@@ -184,14 +165,14 @@ def _progress(row: "PruningRow") -> None:
 
 
 def _show(report: "PruningReport", form: HeadForm) -> None:
-    from clearhead.explain.pruning_tables import pruning_csv, pruning_table
+    from clearhead.explain.head_tables import pruning_table, to_csv
 
     if form is HeadForm.json:
         import json
 
         typer.echo(json.dumps(report.to_dict(), ensure_ascii=False))
     elif form is HeadForm.csv:
-        typer.echo(pruning_csv(report), nl=False)
+        typer.echo(to_csv(report.rows), nl=False)
     elif form is HeadForm.markdown:
         from clearhead.evaluation.tables import to_markdown
 

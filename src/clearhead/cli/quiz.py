@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.cli.output_format import format_of_file
-from clearhead.cli.practise import DecimalSign
 from clearhead.errors import QuizError
+from clearhead.files.output_format import format_of_file
 
 if TYPE_CHECKING:
     from clearhead.quiz.request import QuizRequest
     from clearhead.quiz.sheet import QuizSheet
+
+
+class DecimalSign(StrEnum):
+    """The decimal sign of the numbers on a sheet."""
+
+    point = "point"
+    comma = "comma"
 
 
 class QuizForm(StrEnum):
@@ -26,7 +32,6 @@ class QuizForm(StrEnum):
     json = "json"
     notebook = "notebook"
     moodle = "moodle"
-    qti = "qti"
 
 
 class Blanks(StrEnum):
@@ -79,9 +84,9 @@ class FormOptions:
         QuizForm | None,
         typer.Option(
             "--format",
-            help="Form of a sheet; html is a page to work in, moodle and qti are files for course platforms. "
-            "\\[default: from the extension of the --output file (.md, .tex, .html, .json, .ipynb, .xml, .zip), "
-            "otherwise markdown]",
+            help="Form of a sheet; html is a page to work in, moodle is a file for that course platform. "
+            "\\[default: from the suffix of the --output file (.md, .tex, .html, .json, .ipynb, .xml); "
+            "markdown without one]",
         ),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False
@@ -99,20 +104,16 @@ class FormOptions:
     @property
     def chosen(self) -> QuizForm:
         """The form given by an option, or else by the suffix of the output file."""
-        own = QuizForm.json if self.as_json else self.form
-        form = own or format_of_file(self.output, QuizForm)
-        if form is None and self.output is not None and not self.is_folder:
-            raise QuizError(
-                f"'{self.output.suffix}' is not the extension of a form of sheets: .md, .tex, .html, .json, .ipynb, "
-                ".xml or .zip. For a PDF write .tex and compile it with pdflatex.",
-                options=("form", "output"),
-            )
-        return form or QuizForm.markdown
+        explicit = QuizForm.json if self.as_json else self.form
+        return format_of_file(None if self.is_folder else self.output, QuizForm, explicit, QuizForm.markdown)
 
     @property
     def is_folder(self) -> bool:
         """Whether the output is a folder."""
-        return self.output is not None and (self.output.is_dir() or not self.output.suffix)
+        if self.output is None or str(self.output) == "-":
+            return False
+        is_stream = self.output.exists() and not self.output.is_file() and not self.output.is_dir()
+        return self.output.is_dir() or not (self.output.suffix or is_stream)
 
 
 @dataclass(frozen=True)
@@ -147,14 +148,16 @@ def quiz(
     """Draw practice sheets with tidy numbers, their keys and mark schemes."""
     if list_kinds:
         _list_kinds(form.as_json)
-    elif source.number is not None or source.from_trace is not None:
+        return
+    chosen = form.chosen  # an error about the name of the output comes before any work
+    if source.number is not None or source.from_trace is not None:
         _write([_existing(kind, draw, source)], form, source)
     elif kind is None:
         raise QuizError("quiz needs a kind of exercise, such as self-attention. 'clearhead quiz --list' lists them.")
     elif source.where is not None or source.keys is not None:
         option = "--where" if source.where is not None else "--keys"
         raise QuizError(f"{option} is only for a sheet from a trace. Give it with --from-trace or --number.")
-    elif form.chosen in (QuizForm.moodle, QuizForm.qti):
+    elif chosen is QuizForm.moodle:
         _write_course(_request(kind, draw), 1 if draw.count is None else draw.count, form)
     else:
         _write(_drawn(_request(kind, draw), draw, form), form, source)
@@ -227,7 +230,7 @@ def _numbered(number: str, keys: Path | None) -> "QuizSheet":
 def _write(sheets: "list[QuizSheet]", form: FormOptions, source: SourceOptions) -> None:
     from clearhead.quiz.forms import write_form
 
-    if form.chosen in (QuizForm.moodle, QuizForm.qti):
+    if form.chosen is QuizForm.moodle:
         raise QuizError(f"--format {form.chosen} needs sheets that are drawn. Give a kind of exercise instead.")
     if form.is_folder:
         from clearhead.quiz.folder import sheet_files, write_sheets
@@ -250,24 +253,18 @@ def _write(sheets: "list[QuizSheet]", form: FormOptions, source: SourceOptions) 
 
 
 def _write_course(request: "QuizRequest", count: int, form: FormOptions) -> None:
-    """Write one file for a course platform, with all sheets and their answers."""
+    """Write one file for Moodle, with all sheets and their answers."""
     from clearhead.cli.progress_bar import progress_bar
     from clearhead.quiz.course.choice import choose_course_sheets
+    from clearhead.quiz.course.moodle import to_moodle
     from clearhead.quiz.course.slips import course_summary
 
-    if form.is_folder or (form.chosen is QuizForm.qti and form.output is None):
+    if form.is_folder:
         raise QuizError(f"--format {form.chosen} writes one file with all sheets. Give its name.", options=("output",))
     with progress_bar("choosing sheets"):
         sheets = choose_course_sheets(request, count)
-    is_comma = form.decimal is DecimalSign.comma
-    if form.chosen is QuizForm.moodle:
-        from clearhead.quiz.course.moodle import to_moodle
-
-        _deliver(to_moodle(sheets, has_decimal_comma=is_comma).encode("utf-8"), form.output)
-    else:
-        from clearhead.quiz.course.qti import to_qti
-
-        _deliver(to_qti(sheets, has_decimal_comma=is_comma), form.output)
+    content = to_moodle(sheets, has_decimal_comma=form.decimal is DecimalSign.comma)
+    _deliver(content.encode("utf-8"), form.output)
     typer.echo(course_summary(sheets), err=True)
 
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.cluster_options import ClusterOptions, absolute_model
 from clearhead.cli.model_option import Device, ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.cli.translate_cluster import show_interruption
+from clearhead.cli.translate_progress import show_interruption
 from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
 if TYPE_CHECKING:
@@ -119,21 +118,19 @@ def score(
     model: ModelOption = None,
     shown: ScoreOptions,
     scorer: ScorerOptions,
-    cluster: ClusterOptions,
 ) -> None:
     """Compute the log-probability (natural logarithm) and perplexity of given sentences under a model."""
     try:
-        from clearhead.decoding.job import JobInterrupted
+        from clearhead.decoding.windowed_job import JobInterrupted
 
         folder = chosen_model(model, files)
         shown.check()
         if files.count("-") > 1:
             raise ConfigError("standard input can only be read once. Give a file for one of them.")
         _check_output(shown.output, folder, files)
-        run = _score_on_cluster if cluster.is_used else _score_here
         try:
             with _counter(files[-1], shown.output) as count:
-                outcome = run(ScoringRequest(folder, files, shown, scorer, cluster), count)
+                outcome = _score(folder, files, shown, scorer, count)
         except JobInterrupted as interruption:
             show_interruption(interruption.num_done if shown.output is not None else 0)
             raise typer.Exit(130) from None
@@ -147,25 +144,14 @@ def score(
         _show(outcome, shown)
 
 
-@dataclass(frozen=True)
-class ScoringRequest:
-    """What to score, and how."""
-
-    model: Path
-    files: list[str]
-    shown: ScoreOptions
-    scorer: ScorerOptions
-    cluster: ClusterOptions
-
-
-def _score_here(request: ScoringRequest, count: Callable[[int], None]) -> ScoringOutcome:
-    """Score in this process."""
+def _score(
+    model: Path, files: list[str], shown: ScoreOptions, options: ScorerOptions, count: Callable[[int], None]
+) -> ScoringOutcome:
     from clearhead.decoding.scoring import open_scorer, read_pairs
     from clearhead.decoding.scoring_job import ScoringJob, check_num_files
 
-    options, shown, files = request.scorer, request.shown, request.files
     scorer = open_scorer(
-        request.model,
+        model,
         device=options.device.value,
         precision=options.precision.value,
         too_long=options.too_long.value,
@@ -177,31 +163,6 @@ def _score_here(request: ScoringRequest, count: Callable[[int], None]) -> Scorin
     return ScoringOutcome(
         job.total, scorer.vocabularies.digest, job.num_kept, job.num_earlier, is_complete_already=not is_run
     )
-
-
-def _score_on_cluster(request: ScoringRequest, count: Callable[[int], None]) -> ScoringOutcome:
-    """Score on the workers of a Ray cluster."""
-    if "-" in request.files:
-        raise ConfigError("standard input cannot be read on a cluster. Save it as a file, and name the file.")
-    options, shown = request.scorer, request.shown
-    folder = absolute_model(request.model)
-    with request.cluster.connected(options.device.value) as (cluster, pool):
-        from clearhead.cluster.job import repeated_sentence
-        from clearhead.cluster.scoring import ClusterScoring, ScoringTask
-
-        task = ScoringTask(
-            folder,
-            tuple(request.files),
-            shown.job_output(),
-            options.device.value,
-            options.precision.value,
-            options.too_long.value,
-        )
-        job = ClusterScoring(task, count)
-        is_run = job.run(cluster, pool, shown.output, resume=shown.resume)
-    if job.num_repeated:
-        typer.echo(f"clearhead: {repeated_sentence(job.num_repeated)}", err=True)
-    return ScoringOutcome(job.total, job.vocabulary, job.num_kept, job.num_earlier, is_complete_already=not is_run)
 
 
 def _check_output(output: Path | None, model: Path, files: list[str]) -> None:

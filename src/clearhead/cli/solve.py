@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.cli.output_format import format_of_file
 from clearhead.errors import ProblemError
+from clearhead.files.output_format import format_of_file
 
 if TYPE_CHECKING:
     from clearhead.worksheet import Rounding, Worksheet
@@ -52,8 +52,8 @@ class SheetOptions:
         SheetFormat | None,
         typer.Option(
             "--format",
-            help="Output format. \\[default: from the extension of the --output file (.html, .md, .tex, .json, .txt), "
-            "otherwise terminal]",
+            help="Output format. \\[default: from the suffix of the --output file (.html, .md, .tex, .json, .txt); "
+            "terminal without one]",
         ),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: every value with all its digits.")] = (
@@ -84,7 +84,20 @@ class SheetOptions:
     @property
     def chosen_form(self) -> SheetFormat:
         """The format given by an option, or else by the suffix of the output file."""
-        return self.explicit_form or format_of_file(self.output, SheetFormat) or SheetFormat.terminal
+        return format_of_file(self.output, SheetFormat, self.explicit_form, SheetFormat.terminal)
+
+    def check(self) -> None:
+        """Raise an error, before anything is solved, if the options contradict each other or the name of the output."""
+        if self.picture is not None:
+            if self.explicit_form not in (None, SheetFormat.terminal):
+                raise ProblemError(
+                    f"--picture draws an SVG, which contradicts --format {self.explicit_form}. Use only one of them."
+                )
+            format_of_file(self.output, ["svg"], default="svg")
+        elif self.explicit_form is None and self.output is not None and self.output.suffix.lower() == ".svg":
+            raise ProblemError(f"{self.output} is the name of a picture. Choose the matrix to draw with --picture.")
+        elif self.chosen_form is SheetFormat.json and self.blank:
+            raise ProblemError("--blank cannot be used with JSON, which contains every value. Choose another format.")
 
 
 @dataclass(frozen=True)
@@ -160,6 +173,7 @@ def solve(
             check_outputs([Output(sheet.output)], inputs)
         else:
             check_standard_output(inputs)
+        sheet.check()
         _show(_worksheet(problem, rounding, trace), sheet)
 
 
@@ -181,18 +195,12 @@ def _worksheet(problem: str | None, rounding: RoundingOptions, trace: TraceOptio
 
 
 def _show(worksheet: "Worksheet", options: SheetOptions) -> None:
-    form, blanks = options.chosen_form, options.blank or []
-    if blanks and form is SheetFormat.json:
-        raise ProblemError("--blank cannot be used with JSON, which contains every value. Choose another format.")
+    blanks = options.blank or []
     if options.picture is not None:
-        if options.explicit_form not in (None, SheetFormat.terminal):
-            raise ProblemError(
-                f"--picture draws an SVG, which contradicts --format {options.explicit_form}. Use only one of them."
-            )
         _deliver(_picture(worksheet, options.picture, blanks), options.output)
-    elif options.explicit_form is None and options.output is not None and options.output.suffix.lower() == ".svg":
-        raise ProblemError(f"{options.output} is the name of a picture. Choose the matrix to draw with --picture.")
-    elif form is SheetFormat.terminal and options.output is None:
+        return
+    form = options.chosen_form
+    if form is SheetFormat.terminal and options.output is None:
         from rich.console import Console
 
         console = Console(highlight=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from clearhead.cli.train_ranks import as_rank, check_ranks, membership_of, start_ranks
+from clearhead.cli.train_ranks import as_rank, check_number, check_ranks, membership_of, start_ranks
 from clearhead.errors import ClearheadError, RunError, not_installed, printable
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ def train(
         has_text = bool(inputs) and config is None
         check_ranks(number, has_text=has_text, has_plan=plan, has_seeds=seeds is not None)
         if number > 1 and membership is None:
+            check_number(number)
+            _read(config, run, changes or [], resume)  # so that its errors are reported once
             start_ranks(number)
             return
         if inputs and config is None:
@@ -204,7 +206,7 @@ def _show_forecast(settings: "RunConfig", as_json: bool) -> None:
     from tempfile import TemporaryDirectory
 
     from clearhead.model.device import keep_freed_memory
-    from clearhead.training.forecast import make_forecast
+    from clearhead.training.plan_measure import make_forecast
     from clearhead.training.progress import Reporter
     from clearhead.training.run import RunFolder
 
@@ -280,7 +282,7 @@ def _finish(
 ) -> None:
     """Train, and print the outcome; of several ranks only the first prints it."""
     how = f"--resume --run {printable(str(folder))}"
-    if membership is not None and membership.store is not None:
+    if membership is not None and membership.is_launched:
         how += f" --devices {membership.size}"
     if membership is not None and membership.rank:
         if work().stopped == "interrupted":

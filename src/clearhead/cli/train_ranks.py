@@ -2,10 +2,11 @@
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,20 +14,19 @@ from clearhead.errors import ClearheadError, RunError, printable
 
 if TYPE_CHECKING:
     from clearhead.training.distributed.membership import Membership
-    from clearhead.training.distributed.supervisor import RanksResult
 
-_INTERRUPTED = 130
 _PROCESSES_PER_CORE, _FEWEST_PROCESSES = 4, 8  # more processes than that only wait for each other
+_WAIT = 2.0  # seconds in which the launcher can see that another rank, which was lost, has ended
 
 
 def membership_of(devices: int | None) -> "Membership | None":
     """Return the place of this process among the ranks of a run, or None if it is not one of several."""
-    if not {"WORLD_SIZE", "CLEARHEAD_STORE"} & set(os.environ):
+    if "WORLD_SIZE" not in os.environ:
         return None
     from clearhead.training.distributed.membership import read_membership
 
     membership = read_membership()
-    if devices is not None and membership is not None and membership.store is None:
+    if devices is not None and membership is not None and not membership.is_launched:
         raise ClearheadError(
             f"--devices starts processes, but this one was already started as rank {membership.rank} of "
             f"{membership.size}. Remove --devices."
@@ -42,8 +42,8 @@ def check_ranks(number: int, *, has_text: bool, has_plan: bool, has_seeds: bool)
         raise ClearheadError(f"{what} is for one process, but there are {number}. {advice}, or use --devices 1.")
 
 
-def start_ranks(number: int) -> None:
-    """Start this command as `number` ranks, and exit as they do."""
+def check_number(number: int) -> None:
+    """Refuse more processes than this machine can run."""
     num_cores = os.cpu_count() or 1
     most = max(_FEWEST_PROCESSES, _PROCESSES_PER_CORE * num_cores)
     if number > most:
@@ -51,40 +51,29 @@ def start_ranks(number: int) -> None:
             f"--devices {number} would start {number} processes on {num_cores} cores. Use at most {most} on this "
             "machine; torchrun starts processes on several machines."
         )
-    from clearhead.training.distributed.supervisor import Supervisor, rank_command
-
-    result = Supervisor(rank_command(sys.argv[1:]), number, announce=sys.stderr).run()
-    if result.cause is not None:
-        _exit(result)
 
 
-def _exit(result: "RanksResult") -> None:
-    from clearhead.training.distributed.failure import describe_cause
+def start_ranks(number: int) -> None:
+    """Start this command as `number` ranks, and exit as they do."""
+    from clearhead.training.distributed.launcher import INTERRUPTED, run_ranks
 
-    cause = result.cause
-    assert cause is not None
-    if result.is_interrupted:
-        if result.ends[0].was_ended:  # otherwise rank 0 has said so, and how to resume
-            typer.echo("clearhead: interrupted.", err=True)
-        raise typer.Exit(_INTERRUPTED)
-    sentence = describe_cause(cause, result.ends)
-    if result.output:
-        sentence += f" It printed: {result.output.splitlines()[-1]}"
-    if cause.record is None:
-        raise RunError(f"{sentence} Resume the run from its last checkpoint.", options=("resume",))
-    if cause.record.code == 3:
-        typer.echo(f"clearhead: {sentence}", err=True)
-        raise typer.Exit(3)
-    raise RunError(sentence, options=cause.record.options)
+    typer.echo(f"Training with {number} processes.", err=True)
+    failure = run_ranks(sys.argv[1:], number)
+    if failure is None:
+        return
+    if failure.code == 2:
+        raise RunError(failure.sentence, options=failure.options)
+    if failure.code != INTERRUPTED:  # otherwise rank 0 has said so, and how to resume
+        typer.echo(f"clearhead: {failure.sentence}", err=True)
+    raise typer.Exit(failure.code)
 
 
 @contextmanager
 def as_rank(membership: "Membership") -> Iterator[None]:
     """Work as a rank: report an error of this process as that of its rank, and end the process."""
-    from clearhead.training.distributed.failure import make_record, record_for_torchrun, write_record
-    from clearhead.training.distributed.supervisor import watch_lifeline
+    from clearhead.training.distributed.launcher import RankError, watch_launcher
 
-    watch_lifeline()
+    watch_launcher()
     code = 0
     try:
         yield
@@ -93,20 +82,14 @@ def as_rank(membership: "Membership") -> Iterator[None]:
     except BaseException as error:
         if "--debug" in sys.argv[1:]:
             traceback.print_exc()
-        record = make_record(membership.rank, error)
-        code = record.code
-        if membership.failures is not None:  # the launcher prints it
-            write_record(membership.failures, record)
-        elif not isinstance(error, KeyboardInterrupt):
-            typer.echo(f"clearhead: rank {membership.rank} failed: {printable(record.sentence)}", err=True)
-            if not record.is_of_connection:
-                record_for_torchrun(error)
-    _leave(code)
-
-
-def _leave(code: int) -> NoReturn:
-    """End this process at once: the threads of gloo can abort an interpreter that ends in order."""
+        problem = RankError.of(error)
+        code = problem.code
+        if not membership.is_launched and not isinstance(error, KeyboardInterrupt):
+            typer.echo(f"clearhead: rank {membership.rank} failed: {printable(problem.sentence)}", err=True)
+        if problem.is_of_connection:
+            time.sleep(_WAIT)
+        problem.write()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
-    os._exit(code)
+    os._exit(code)  # at once: the threads of gloo can abort an interpreter that ends in order

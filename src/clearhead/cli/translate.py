@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.core import TyperCommand
 
-from clearhead.cli.cluster_options import ClusterOptions
 from clearhead.cli.flags import with_flags
 from clearhead.cli.model_option import ModelOption, translation_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.text_lines import refuse_files
-from clearhead.cli.translate_cluster import ClusterRequest, run_on_cluster, show_interruption
+from clearhead.cli.translate_cluster import ClusterOptions, run_on_cluster
 from clearhead.cli.translate_document import DocumentFlags, DocumentTask, document_name, run_document
 from clearhead.cli.translate_options import (
     EngineOptions,
@@ -24,8 +23,9 @@ from clearhead.cli.translate_options import (
     ShownOptions,
     rule_with_flags,
 )
-from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
+from clearhead.cli.translate_progress import TranslationProgress, can_show_progress, show_interruption
 from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.retired import removed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,42 +74,60 @@ def translate(
         refuse_files(sentences, "translate")
         shown.check(lines)
         settings = search.settings()
-        if not cluster.is_used and Path(lines.input or "").suffix.lower() == ".parquet":
-            raise ConfigError(f"{printable(str(lines.input))} is a Parquet file, which is read only with --ray auto.")
-        if not cluster.is_used and documents.is_document(lines.input):
-            name = document_name(lines, _line_options(lines, settings, shown, as_json), has_texts=bool(sentences))
+        if sentence := removed(Path(lines.input or "").suffix.lower()):
+            raise ConfigError(sentence)
+        if documents.is_document(lines.input):
+            line_options = {"--ray": cluster.is_used, **_line_options(lines, settings, shown, as_json)}
+            name = document_name(lines, line_options, has_texts=bool(sentences))
             _check_outputs(path, lines, shown, phrases, has_texts=False)
-            task = DocumentTask(name, lines.output, documents.all_messages, shown.quiet)
-            run_document(task, chosen, settings, lines.options(phrases, chosen.language, has_scores=False), engine)
+            document = DocumentTask(name, lines.output, shown.quiet)
+            run_document(document, chosen, settings, lines.options(phrases, chosen.language, has_scores=False), engine)
             return
         has_scores = shown.scores or as_json or settings.n_best > 1
         options = lines.options(phrases, chosen.language, has_scores=has_scores)
         needs = EngineNeeds(settings, (*options.constraints.uses, *shown.uses), lines.num_characters(sentences))
-        output = JobOutput(shown.scores, shown.align, shown.draw, shown.alternatives, shown.choices, as_json)
-        if cluster.is_used:
-            request = ClusterRequest(
-                path, needs, settings, options, output, lambda: _rule_of_driver(path, needs, shown), engine, sentences
-            )
-            run_on_cluster(cluster, request, lines, shown, lambda remark: _with_flags(remark, context))
-            return
+        output = JobOutput(shown.scores, shown.align, shown.draw, as_json)
         source = lines.source(sentences)
         _check_outputs(path, lines, shown, phrases, has_texts=bool(sentences))
+        is_typed = lines.is_typed(bool(sentences))
+        progress = TranslationProgress(source, is_shown=can_show_progress(lines.output, is_typed=is_typed))
+
+        def show(remark: "Remark") -> None:
+            if not (shown.quiet and remark.is_advice):
+                progress.print(f"clearhead: {_with_flags(remark, context)}")
+
+        if cluster.is_used:
+            if shown.explain is not None:
+                raise ClearheadError("--explain writes one file from one process, so it cannot be used with --ray.")
+            from clearhead.decoding.engines.opening import EngineChoice
+            from clearhead.decoding.ray_job import RayTask
+            from clearhead.formats.model_folder import find_model
+
+            task = RayTask(
+                replace(find_model(path)),
+                EngineChoice(engine.engine.value, engine.device.value, engine.precision.value, num_threads=1),
+                needs,
+                settings,
+                options,
+                output,
+                _rule_of_driver(path, needs, shown),
+                source,
+                lines.output,
+                lines.window_size(engine.engine.value, is_typed=False),
+            )
+            hooks = JobHooks(remark=show, progress=progress.advance)
+            run_on_cluster(cluster, task, progress, hooks, resume=lines.resume)
+            return
         translator = engine.load(path, needs)
         for note in translator.notes:
             typer.echo(f"clearhead: {note}", err=True)
         rule = _alignment_rule(translator, path, shown)
         annotator = _annotator(translator, settings, shown, rule)
         explainer = _explainer(translator, settings, shown, rule)
-        is_typed = lines.is_typed(bool(sentences))
-        progress = TranslationProgress(source, is_shown=can_show_progress(lines.output, is_typed=is_typed))
         hooks = JobHooks(
             annotator,
             explainer,
-            lambda remark: (
-                None
-                if shown.quiet and remark.is_advice
-                else progress.print(f"clearhead: {_with_flags(remark, context)}")
-            ),
+            show,
             _advancing(progress, is_slow=translator.engine.name == "numpy" and engine.is_auto and not shown.quiet),
             progress.resume,
         )
@@ -136,7 +154,6 @@ def _line_options(
         "--scores": shown.scores,
         "--align": shown.align,
         "--draw": shown.draw,
-        "--alternatives": shown.alternatives is not None,
         "--explain": shown.explain is not None,
     }
 
@@ -243,7 +260,7 @@ def _default_note(rule: "AlignmentRule", model: Path) -> str:
 def _annotator(
     translator: "Translator", settings: "SearchSettings", shown: ShownOptions, rule: "AlignmentRule | None"
 ) -> "Annotator | None":
-    if not (shown.reads_attention or shown.alternatives is not None):
+    if not shown.reads_attention:
         return None
     from clearhead.decoding.annotation import Annotator
 
@@ -271,7 +288,7 @@ def _with_flags(remark: "Remark", context: typer.Context) -> str:
 
 
 def _run(job: "TranslationJob", lines: LineOptions, window: int, progress: TranslationProgress) -> None:
-    from clearhead.decoding.job import JobInterrupted
+    from clearhead.decoding.windowed_job import JobInterrupted
 
     try:
         with progress:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clearhead.decoding.sentence_aligner import SentenceAligner
 
 # Not .txt, which is translated line by line unless --document is given.
-_BY_EXTENSION = (".md", ".markdown", ".html", ".htm", ".srt", ".vtt", ".docx", ".po", ".pot")
+_BY_EXTENSION = (".md", ".markdown", ".html", ".htm", ".srt", ".vtt", ".docx")
 
 
 @dataclass(frozen=True)
@@ -32,24 +32,17 @@ class DocumentFlags:
         typer.Option(
             "--document/--no-document",
             help="Translate the input file as a document that keeps its form, instead of line by line. "
-            "\\[default: by its extension: .md, .html, .srt, .vtt, .docx and .po are documents]",
+            "\\[default: by its extension: .md, .html, .srt, .vtt and .docx are documents]",
         ),
     ] = None
-    all_messages: Annotated[
-        bool, typer.Option("--all-messages", help="Also translate messages of a .po file that have a translation.")
-    ] = False
 
     def is_document(self, name: str | None) -> bool:
         """Return whether the input is translated as a document."""
         if self.document is not False and name is not None:
             _refuse_other_format(name)
         if self.document is None:
-            is_document = name is not None and Path(name).suffix.lower() in _BY_EXTENSION
-        else:
-            is_document = self.document
-        if self.all_messages and not (is_document and Path(name or "").suffix.lower() in (".po", ".pot")):
-            raise ClearheadError("--all-messages only applies to a .po file. Name it with --input FILE.po.")
-        return is_document
+            return name is not None and Path(name).suffix.lower() in _BY_EXTENSION
+        return self.document
 
 
 def _refuse_other_format(name: str) -> None:
@@ -103,7 +96,7 @@ def _check_extension(name: str, output: Path | None) -> None:
 
 
 def _with_article(noun: str) -> str:
-    return f"a {noun}" if noun in ("Word document", "gettext catalogue") else noun
+    return f"a {noun}" if noun == "Word document" else noun
 
 
 @dataclass(frozen=True)
@@ -112,7 +105,6 @@ class DocumentTask:
 
     name: str
     output: Path | None
-    is_every_message: bool = False
     is_quiet: bool = False
 
 
@@ -136,9 +128,7 @@ def run_document(
         for note in translator.notes:
             typer.echo(f"clearhead: {note}", err=True)
         aligner = SentenceAligner(translator, chosen.path, search, options)
-        languages = DocumentOptions(
-            translator.statistics.source_language or None, aligner.pipeline.options.language, task.is_every_message
-        )
+        languages = DocumentOptions(translator.statistics.source_language or None, aligner.pipeline.options.language)
         translation = translate_document(
             content, task.name, aligner, lambda num_done, total: show("sentences", num_done, total), languages
         )
@@ -162,8 +152,7 @@ def _print_remarks(aligner: "SentenceAligner", *, is_quiet: bool) -> None:
 def _read(name: str) -> bytes:
     """Return the bytes of a document, or raise DataError with the reason why it cannot be read."""
     from clearhead.documents import MAX_BYTES
-    from clearhead.files.bounded import UnreadableFileError, read_bounded
-    from clearhead.files.reading import missing_file_hint
+    from clearhead.files.reading import UnreadableFileError, missing_file_hint, read_bounded
 
     path, shown = Path(name), printable(name)
     try:

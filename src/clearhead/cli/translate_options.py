@@ -12,6 +12,7 @@ import typer
 
 from clearhead.cli.model_option import Device
 from clearhead.errors import ClearheadError, ConfigError
+from clearhead.files.output_format import format_of_file
 
 if TYPE_CHECKING:
     from clearhead.decoding.alignment import AlignmentRule
@@ -34,7 +35,6 @@ class EngineName(StrEnum):
     torch = "torch"
     ctranslate2 = "ctranslate2"
     numpy = "numpy"
-    onnx = "onnx"
 
 
 class EnginePrecision(StrEnum):
@@ -210,10 +210,6 @@ class SearchOptions:
     length_penalty: Annotated[
         float | None, typer.Option(help="Exponent p of the score log P / length^p; 0 is off. \\[default: 1]")
     ] = None
-    coverage_penalty: Annotated[
-        float | None,
-        typer.Option(help="Weight of the penalty for source tokens with little attention. \\[default: 0, off]"),
-    ] = None
     stopping: Annotated[
         Stopping | None,
         typer.Option(
@@ -284,11 +280,6 @@ class PhraseOptions:
 class ShownOptions:
     """What to show in addition to the translations."""
 
-    alternatives: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="WORD", help="Show alternatives to the word at this position, counted from 1."),
-    ] = None
-    choices: Annotated[int, typer.Option(min=1, help="With --alternatives: show this number of alternatives.")] = 5
     scores: Annotated[
         bool, typer.Option("--scores", help="Show the score of each translation and the log-probability of each token.")
     ] = False
@@ -331,14 +322,14 @@ class ShownOptions:
         """Return the features that the engine must support."""
         is_used: dict[Use, bool] = {
             "alignment": self.align or self.draw,
-            "alternatives": self.alternatives is not None,
             "explain": self.explain is not None,
             "token_scores": self.scores,
         }
         return [use for use, is_on in is_used.items() if is_on]
 
     def check(self, lines: LineOptions) -> None:
-        """Raise an error if options contradict each other."""
+        """Raise an error if options contradict each other, or the name of the file of --explain its format."""
+        format_of_file(self.explain, ["json"], default="json", option="explain")
         if lines.resume and lines.output is None:
             raise ClearheadError("--resume continues an output file. Name the file with --output FILE.")
         if self.explain is not None and lines.resume:

@@ -134,3 +134,9 @@ def _clock(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def show_interruption(num_done: int) -> None:
+    """Print that a job was interrupted, and how to continue it."""
+    advice = f" {num_done:,} lines are done. To continue, run the same command with --resume." if num_done else ""
+    typer.echo(f"clearhead: interrupted.{advice}", err=True)

@@ -18,7 +18,7 @@ class CorpusConfig(Settings):
     )
     tsv: str | None = Field(None, description="file of tab-separated columns")
     jsonl: str | None = Field(None, description="file with one JSON object per line")
-    built_in: BuiltIn | None = Field(None, description="a corpus that clearhead generates")
+    built_in: BuiltIn | None = Field(None, description="a corpus that comes with clearhead")
     split: Literal["train", "valid", "test"] | None = Field(None, description="part of a built-in corpus")
     source_field: str = Field("source", description="JSONL key or TSV column (name, or number from 1) of the source")
     target_field: str = Field("target", description="JSONL key or TSV column (name, or number from 1) of the target")

@@ -150,7 +150,7 @@ def fingerprint(config: CorpusConfig, task: Task = "translate") -> str:
     names = file_names(config, task)
     identity += [hash_file(name) for name in names] + [form for form in ("tsv", "jsonl") if getattr(config, form)]
     digest = sha256("\0".join(identity).encode())
-    if config.built_in is not None:  # another version can generate other pairs
+    if config.built_in is not None:  # another version can have other pairs
         for source, target in _built_in(config):
             digest.update(f"{source}\0{target}\n".encode())
     return digest.hexdigest()

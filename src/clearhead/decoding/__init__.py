@@ -1,1 +1,1 @@
-"""Translate sentences with a model: greedy search, beam search, sampling, alignments and alternatives."""
+"""Translate sentences with a model: greedy search, beam search, sampling and alignments."""

@@ -91,6 +91,7 @@ def cross_attention(model: "SequenceModel", source: "Tensor", targets: Sequence[
     """Return the cross-attention of several translations of one sentence (S,), in a single traced pass."""
     import torch
 
+    from clearhead.model.probe import Probe
     from clearhead.model.tracing import PartTrace
 
     longest = max(len(target) for target in targets)
@@ -101,7 +102,7 @@ def cross_attention(model: "SequenceModel", source: "Tensor", targets: Sequence[
     memory = model.encode(source[None])
     first_row = torch.zeros(len(targets), dtype=torch.long, device=source.device)  # all have the same source
     trace = PartTrace(("decoder.*.cross_attention",))
-    model.decode_states(inputs, memory.reorder(first_row), trace=trace)
+    model.decode_states(inputs, memory.reorder(first_row), probe=Probe(trace))
     heads = [record.value for record in trace.find("softmax")]  # layer by layer, head by head: (N, T + 1, S) each
     if model.config.architecture == "recurrent":  # token by token, (N, 1, S) each
         heads = [torch.cat(heads, dim=1)] if heads else []

@@ -1,6 +1,7 @@
 """Draw an alignment as plain text, for a terminal."""
 
 import unicodedata
+from collections.abc import Collection, Sequence
 
 from clearhead.decoding.word_alignment import WordAlignment
 from clearhead.errors import printable
@@ -24,6 +25,18 @@ def render_alignment(alignment: WordAlignment) -> str:
 def padded_to(text: str, size: int) -> str:
     """Pad a text with spaces to a width of `size` terminal columns."""
     return text + " " * (size - width(text))
+
+
+def text_columns(rows: Sequence[Sequence[str]], numbers: Collection[int] = ()) -> list[str]:
+    """Return rows as lines with columns of equal width; the columns in `numbers` are aligned right."""
+    widths = [max(width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [padded_to(cell, size) for cell, size in zip(row, widths, strict=True)]
+        for column in numbers:
+            cells[column] = " " * (widths[column] - width(row[column])) + row[column]
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def width(text: str) -> int:

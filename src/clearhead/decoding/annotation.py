@@ -1,4 +1,4 @@
-"""Add word alignments, and alternatives at one word, to finished translations.
+"""Add word alignments to finished translations.
 
 torch is only imported if the engine is not NumPy's, which computes alignments itself.
 """
@@ -17,12 +17,11 @@ from clearhead.decoding.alignment import (
 )
 from clearhead.decoding.engines.numpy_engine import NumpyEngine
 from clearhead.decoding.pipeline import Segment
-from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding.translation import AlternativeText, TranslatedPart, Translation, one_line
+from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import Links, WordAlignment, word_links, words_of
-from clearhead.errors import ConfigError, DataError
+from clearhead.errors import ConfigError
 
 if TYPE_CHECKING:
     import torch
@@ -42,10 +41,7 @@ def read_head(text: str) -> Head:
 
 
 class Annotator:
-    """Adds alignments and alternatives to translations, using the model that translated them.
-
-    A model without attention has alternatives only.
-    """
+    """Adds alignments to translations, using the model that translated them."""
 
     def __init__(self, translator: Translator, search: SearchSettings, rule: AlignmentRule | None = None) -> None:
         self.translator, self.search = translator, search
@@ -59,9 +55,10 @@ class Annotator:
 
     def aligned(self, translation: Translation) -> Translation:
         """Return the translation with its word alignment."""
-        return replace(translation, parts=tuple(self._aligned(part) for part in translation.parts))
+        return replace(translation, parts=tuple(self.aligned_part(part) for part in translation.parts))
 
-    def _aligned(self, part: TranslatedPart) -> TranslatedPart:
+    def aligned_part(self, part: TranslatedPart) -> TranslatedPart:
+        """Return a part of a translation with its word alignment."""
         if not part.hypotheses:
             return part
         tokens = part.hypotheses[0].tokens
@@ -85,41 +82,6 @@ class Annotator:
         model = self.translator.model
         with torch.inference_mode():
             return align(model, source_ids(model, part), tokens, rule)
-
-    def with_alternatives(self, translation: Translation, word: int, number: int) -> Translation:
-        """Return the translation with `number` alternatives at word `word`, counted from 1."""
-        parts = [part for part in translation.parts if part.hypotheses]
-        if not parts:
-            return translation
-        if len(parts) > 1:
-            raise DataError(
-                f"line {translation.number} was split into {len(parts)} parts, but alternatives need a single "
-                "sentence. Give one sentence on each line."
-            )
-        import torch
-
-        from clearhead.decoding.alternatives import alternatives
-
-        model = self.translator.model
-        part, tokens = parts[0], parts[0].hypotheses[0].tokens
-        words = words_of(self.vocabularies.target, tokens)
-        if not 1 <= word <= len(words.words):
-            raise DataError(
-                f"line {translation.number}: alternatives = {word}, but the translation '{translation.text}' has only "
-                f"{len(words.words)} words. Give 1 to {len(words.words)}."
-            )
-        prefix = tokens[: words.first_piece(word - 1)]
-        limit = target_limit(self.translator, part, self.search)
-        with torch.inference_mode():
-            constraints = Constraints(prefix).hiding(part.constraints.hidden)
-            ranked = alternatives(model, source_ids(model, part), constraints, number, limit, self.search)
-        pieces = self.vocabularies.target.pieces([alternative.token for alternative in ranked])
-        texts = self.vocabularies.target.decode([alternative.hypothesis.tokens for alternative in ranked])
-        shown = tuple(
-            AlternativeText(one_line(piece), alternative.log_prob, one_line(text))
-            for piece, alternative, text in zip(pieces, ranked, texts, strict=True)
-        )
-        return replace(translation, parts=(replace(part, alternatives=shown),))
 
 
 def existing_head(config: "ModelConfig", head: Head | None) -> Head:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 import torch
 
@@ -12,13 +11,13 @@ from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.decoding.unknown_words import unknown_words
 from clearhead.errors import ConfigError, DataError
+from clearhead.files.line_input import OnFault
 from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.model import SequenceModel
 from clearhead.model.batch import Batch, padded
 from clearhead.model.modes import evaluation_mode
 from clearhead.text.tokeniser import Vocabularies
 
-OnFault = Literal["refuse", "skip"]
 WINDOW = 2048  # texts in memory at a time, sorted by length
 _BATCH_TOKENS = 4096
 

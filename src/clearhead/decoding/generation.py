@@ -1,10 +1,13 @@
-"""Continue texts with a language model: greedy search, beam search or sampling, after a prompt."""
+"""Continue texts with a language model: greedy search, beam search or sampling, after a prompt.
+
+`token_choices` shows how probable every token of a continuation was, and which others were.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,18 +18,48 @@ from clearhead.decoding.search.beam import search_with
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.sampling import sample_with
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding.search.text_stepper import TextStepper
+from clearhead.decoding.search.stepper import Stepper
 from clearhead.decoding.unknown_words import unknown_words
 from clearhead.errors import ConfigError, DataError
+from clearhead.files.line_input import OnFault
 from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.model import SequenceModel
 from clearhead.model.modes import evaluation_mode
+from clearhead.steps import NO_TRACE, Tracer
 from clearhead.text.tokeniser import Vocabularies
 
-OnFault = Literal["refuse", "skip"]
 OnText = Callable[[str], None]  # receives the continuation so far
 WINDOW = 256  # prompts in memory at a time
 _MAX_ROWS = 64  # prompts in a batch
+
+
+class TextStepper(Stepper):
+    """A model without an encoder that has read prompts (B, P) of one length, each with its start token.
+
+    The log-probabilities and rules of a search concern only what follows the prompts. `on_step` receives the tokens
+    (B, K, T) of the continuations so far, before each step.
+    """
+
+    def __init__(self, model: SequenceModel, prompts: Tensor, on_step: Callable[[Tensor], None] | None = None) -> None:
+        self.model, self.hidden, self.memory = model, None, None
+        self.cache = model.start_beams(None, len(prompts), prompts.device)
+        for place in range(prompts.shape[1] - 1):  # the last token is read by the first step
+            model.decode_states(prompts[:, place : place + 1], None, self.cache)
+        self._last, self._on_step = prompts[:, -1:], on_step
+
+    def step(self, tokens: Tensor, trace: Tracer = NO_TRACE) -> Tensor:
+        """Read the last token of every continuation (B, K, T); return log P of every next token: (B, K, V)."""
+        if self._on_step is not None:
+            self._on_step(tokens)
+        return super().step(tokens, trace)
+
+    def _first(self, tokens: Tensor) -> Tensor:
+        return self._last
+
+    def keep(self, rows: Tensor) -> None:
+        """Keep only the texts at `rows`."""
+        super().keep(rows)
+        self._last = self._last[rows]
 
 
 @dataclass(frozen=True)
@@ -174,3 +207,48 @@ def open_generator(
             options=("model",),
         )
     return TextGenerator(model.eval(), vocabularies, on_fault)
+
+
+@dataclass(frozen=True)
+class LikelyToken:
+    """A token that the model could have written, with its log-probability."""
+
+    piece: str
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class TokenChoice:
+    """A written token, its rank among all tokens (1 is the most probable), and the most probable other tokens."""
+
+    piece: str
+    log_prob: float
+    rank: int
+    alternatives: tuple[LikelyToken, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice for JSON."""
+        others = [{"piece": other.piece, "log_prob": other.log_prob} for other in self.alternatives]
+        return {"piece": self.piece, "log_prob": self.log_prob, "rank": self.rank, "alternatives": others}
+
+
+def token_choices(generator: TextGenerator, generated: GeneratedText, rank: int, number: int = 5) -> list[TokenChoice]:
+    """Return the choice of each token of a continuation, from one pass over the prompt and the continuation."""
+    model, tokeniser = generator.model, generator.vocabularies.target
+    tokens = generated.continuations[rank].hypothesis.tokens
+    target = torch.tensor([[*generated.prompt_ids, *tokens]], device=model.device)
+    with evaluation_mode(model), torch.inference_mode():
+        logits = model.decode(model.shifted(target))[0, len(generated.prompt_ids) :]  # (T, V)
+        wide = torch.promote_types(logits.dtype, torch.float32)
+        log_probs = torch.log_softmax(logits, dim=-1, dtype=wide)
+        log_probs[:, list(model.config.never_written)] = float("-inf")  # no choice: padding, for example
+    best = log_probs.topk(min(number + 1, log_probs.shape[-1]))
+    choices = []
+    for place, token in enumerate(tokens):
+        own = float(log_probs[place, token])
+        likely = zip(best.indices[place].tolist(), best.values[place].tolist(), strict=True)
+        others = [(other, value) for other, value in likely if other != token][:number]
+        pieces = tokeniser.pieces([token, *(other for other, _ in others)])
+        alternatives = tuple(LikelyToken(piece, value) for piece, (_, value) in zip(pieces[1:], others, strict=True))
+        choices.append(TokenChoice(pieces[0], own, int((log_probs[place] > own).sum()) + 1, alternatives))
+    return choices

@@ -4,12 +4,10 @@ An interrupted job can be resumed from its unfinished output file; no line is lo
 """
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from clearhead.decoding.alignment_text import render_alignment
 from clearhead.decoding.output import OutputColumns, to_lines, to_record
@@ -17,10 +15,11 @@ from clearhead.decoding.pipeline import WINDOW, Remark, SourceLine, TranslationO
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
-from clearhead.errors import ClearheadError, DataError, RunError, printable
-from clearhead.files.destination import Output, check_outputs, check_standard_output, find_destination
+from clearhead.decoding.windowed_job import WindowedJob
+from clearhead.errors import ClearheadError, DataError, printable
+from clearhead.files.destination import Output, check_outputs, check_standard_output
 from clearhead.files.line_input import InputLine, LineSource
-from clearhead.files.line_output import COMPANIONS, LineOutput
+from clearhead.files.line_output import COMPANIONS
 from clearhead.files.lines import Fault
 
 if TYPE_CHECKING:
@@ -49,8 +48,6 @@ class JobOutput:
     scores: bool = False
     align: bool = False
     draw: bool = False
-    alternatives: int | None = None  # at this word, counted from 1
-    num_alternatives: int = 5
     as_json: bool = False
 
 
@@ -69,16 +66,10 @@ class JobHooks:
     resumed: Callable[[int], None] = lambda num_lines: None
 
 
-class JobInterrupted(KeyboardInterrupt):  # not an Exception: nobody should catch it as an error
-    """Ctrl-C while a file was being written: `num_done` lines of the input are finished and saved."""
-
-    def __init__(self, num_done: int) -> None:
-        super().__init__()
-        self.num_done = num_done
-
-
-class TranslationJob:
+class TranslationJob(WindowedJob[InputLine]):
     """Translates the lines of one source with one translator."""
+
+    done = "translated"
 
     def __init__(
         self,
@@ -98,17 +89,16 @@ class TranslationJob:
             n_best=search.n_best > 1,
             scores=output.scores,
             alignment=output.align,
-            alternatives=output.alternatives is not None,
         )
-        if source.form == "tsv" and not output.as_json and (self.columns.n_best or self.columns.alternatives):
+        if source.form == "tsv" and not output.as_json and self.columns.n_best:
             raise ClearheadError(
-                "n-best translations and alternatives need several lines for each row of a TSV file. Write JSON.",
+                "n-best translations need several lines for each row of a TSV file. Write JSON.",
                 options=("as_json",),
             )
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that affects the output; resuming a file requires the same settings."""
+        """Everything that affects the output except the window; resuming a file requires the same settings."""
         options, annotator = self.pipeline.options, self.hooks.annotator
         return {
             "model": self.translator.fingerprint,
@@ -135,64 +125,32 @@ class TranslationJob:
         inputs: list[str | Path] = [*self.translator.files, *([self.source.name] if self.source.text is None else [])]
         if output is None:
             check_standard_output(inputs)
-            self.to_stream(sys.stdout.buffer, window)
-            return
-        check_outputs([Output(output, companions=COMPANIONS)], inputs)
-        destination = find_destination(output)
-        if destination.is_stream:
-            if resume:
-                raise RunError(f"{printable(str(output))} is not a file, so it cannot be resumed.", options=("resume",))
-            with destination.open_stream() as stream:
-                self.to_stream(stream, window)
-            return
-        file = LineOutput.open(output, {**self.settings, "window": window}, resume=resume)
-        if file.is_finished:
-            file.check_finished(record.line for record in self.source.records())
-            self.hooks.remark(Remark(f"{printable(str(output))} is already complete."))
         else:
-            self.to_file(file, window)
+            check_outputs([Output(output, companions=COMPANIONS)], inputs)
+        records, settings = self.source.records(), {**self.settings, "window": window}
+        if not self.write(records, windows(records, window), output, settings, resume=resume):
+            self.hooks.remark(Remark(f"{printable(str(output))} is already complete."))
 
-    def to_stream(self, stream: BinaryIO, window: int) -> None:
-        """Write each window of lines as soon as it is translated."""
-        for lines in windows(self.source.records(), window):
-            stream.write(self.translated(lines))
-            stream.flush()
-        self._finish()
+    def resume_after(self, num_items: int) -> None:
+        """Report how many lines an earlier run has translated."""
+        self.hooks.resumed(num_items)
 
-    def to_file(self, output: LineOutput, window: int) -> None:
-        """Write to a file that gets its name when complete; lines translated by an earlier run are skipped."""
-        records = self.source.records()
-        with output:
-            try:
-                output.skip(self._noted(record).line for record in _first(records, output.num_done))
-                self.hooks.resumed(output.num_done)
-                for lines in windows(records, window):
-                    content = self.translated(lines)
-                    output.write(content, [line.line for line in lines], len(lines))
-                output.finish()
-            except KeyboardInterrupt:
-                raise JobInterrupted(output.num_done) from None
-            except DataError as wrong:
-                if not output.num_done:
-                    raise
-                raise DataError(
-                    f"{wrong} The first {output.num_done:,} lines are translated and saved. Correct the input, then "
-                    "resume.",
-                    options=("resume",),
-                ) from None
-        self._finish()
+    def input_line(self, item: InputLine) -> str:
+        """Return the line as it was read."""
+        return item.line
 
-    def _noted(self, line: InputLine) -> InputLine:
-        """Note the fault of a line that an earlier run skipped."""
-        if self.source.on_fault == "skip" and (fault := self._fault(line)) is not None:
+    def earlier_line(self, item: InputLine) -> str:
+        """Return the line as it was read, and note its fault if an earlier run skipped it."""
+        if self.source.on_fault == "skip" and (fault := self._fault(item)) is not None:
             self._skip([fault])
-        return line
+        return item.line
 
     def _skip(self, faults: Sequence[Fault]) -> None:
         self.num_skipped += len(faults)
         self.skipped += faults[: _MAX_LISTED - len(self.skipped)]
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Finish the explanations, and remark on unfamiliar text and on lines that were skipped."""
         if self.hooks.explainer is not None:
             self.hooks.explainer.finish()
         for sentence in self.pipeline.unfamiliar.summary():
@@ -200,7 +158,7 @@ class TranslationJob:
         if self.skipped:
             self.hooks.remark(Remark(skipped_sentence(self.skipped, self.num_skipped)))
 
-    def translated(self, window: Sequence[InputLine]) -> bytes:
+    def content(self, window: Sequence[InputLine]) -> bytes:
         """Translate one window of lines; return the bytes to write."""
         output_lines: list[str] = []
         for line, translation in zip(window, self._translations(window), strict=True):
@@ -266,9 +224,6 @@ class TranslationJob:
             return translation
         if self.output.align or self.output.draw:
             translation = self.hooks.annotator.aligned(translation)
-        if self.output.alternatives is not None:
-            word, number = self.output.alternatives, self.output.num_alternatives
-            translation = self.hooks.annotator.with_alternatives(translation, word, number)
         return translation
 
     def _drawn(self, translation: Translation) -> list[str]:
@@ -311,15 +266,3 @@ def skipped_sentence(faults: Sequence[Fault], number: int) -> str:
 
 def _json(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False)
-
-
-def _first(lines: Iterator[InputLine], number: int) -> Iterator[InputLine]:
-    """Yield the first `number` lines; raise RunError if there are fewer."""
-    count = 0
-    for line in islice(lines, number):
-        count += 1
-        yield line
-    if count < number:
-        raise RunError(
-            f"the input has {count:,} lines, but {number:,} lines were already translated. Give the same input."
-        )

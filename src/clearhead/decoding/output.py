@@ -15,7 +15,6 @@ class OutputColumns:
     n_best: bool = False
     scores: bool = False
     alignment: bool = False
-    alternatives: bool = False
 
     @property
     def headings(self) -> list[str]:
@@ -25,14 +24,7 @@ class OutputColumns:
 
 
 def to_lines(translation: Translation, columns: OutputColumns) -> list[str]:
-    """Return the translation followed by its columns; with n_best or alternatives, one line for each of them."""
-    if columns.alternatives:
-        alternatives = [alternative for part in translation.parts for alternative in part.alternatives]
-        rows = [
-            [str(translation.number), f"{alternative.log_prob:.4f}", alternative.piece, alternative.text]
-            for alternative in alternatives
-        ]
-        return ["\t".join(row) for row in rows] or [f"{translation.number}\t\t\t"]
+    """Return the translation followed by its columns; with n_best, one line for each translation."""
     if columns.n_best:
         ranks = range(translation.num_texts)
         return [
@@ -80,10 +72,4 @@ def to_record(translation: Translation, columns: OutputColumns, pieces: Sequence
         record["alignment"] = pharaoh(alignment.links if alignment is not None else ())
         record["source_words"] = list(alignment.source) if alignment is not None else []
         record["target_words"] = list(alignment.target) if alignment is not None else []
-    if columns.alternatives:
-        record["alternatives"] = [
-            {"piece": alternative.piece, "log_prob": alternative.log_prob, "translation": alternative.text}
-            for part in translation.parts
-            for alternative in part.alternatives
-        ]
     return record

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
-from clearhead.decoding.engines.engine import Engine, EngineNeeds, ModelInfo, Request, length_limit
+from clearhead.decoding.engines.engine import (
+    Engine,
+    EngineNeeds,
+    IsWanted,
+    ModelInfo,
+    Request,
+    always,
+    length_limit,
+)
 from clearhead.decoding.hidden_pieces import HiddenPieces
 from clearhead.decoding.phrase_constraints import ConstraintEncoder, PhraseConstraints
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
@@ -17,7 +25,7 @@ from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.unfamiliar import UnfamiliarText
 from clearhead.errors import DataError, printable
 from clearhead.text.capitals import without_capitals
-from clearhead.text.sentences import DEFAULT_LANGUAGE, TextPart, split_long, split_sentences
+from clearhead.text.sentences import DEFAULT_LANGUAGE, TextPart, split_list, split_long, split_sentences
 from clearhead.text.special import language_tag
 from clearhead.text.statistics import TextStatistics
 from clearhead.text.tokeniser import Vocabularies, split_tag
@@ -27,6 +35,7 @@ _WINDOW_CHARACTERS = 2**19
 _MAX_CHARACTERS = 200_000  # a longer line is neither a sentence nor a paragraph
 _DEFAULT_LONGEST = 1024  # tokens, for a model without a position limit
 _PART_STRIDE = 1_000_003  # so that the parts of a line and the lines after it draw different random numbers
+_LIST = 4  # times the limit of tokens: more in one sentence are a list, whose pieces have a quarter of the limit
 _MAX_ROUNDS = 5  # repeated searches for a translation without a forbidden phrase
 
 
@@ -73,18 +82,19 @@ class TranslationOptions:
 
 @dataclass(frozen=True)
 class Segment:
-    """A text short enough for the model: its ids without eos, its constraints, and its number."""
+    """A text short enough for the model: its ids without eos, its constraints, its number, and whether it is wanted."""
 
     ids: tuple[int, ...]
     constraints: Constraints = NO_CONSTRAINTS
     number: int = 0
+    is_wanted: IsWanted = always
 
     def request(self, search: SearchSettings, info: ModelInfo, *, has_score: bool = True) -> Request:
         """Return the request to the engine for this segment."""
         ids = (*self.ids, info.eos)
         num_required = len(self.constraints.prefix) + sum(map(len, self.constraints.required))
         limit = length_limit(len(ids), search, info, num_required=num_required)
-        return Request(ids, limit, self.constraints, self.number, has_score)
+        return Request(ids, limit, self.constraints, self.number, has_score, self.is_wanted)
 
 
 T = TypeVar("T", bound=HasText)
@@ -117,12 +127,25 @@ class _OpenedLine(NamedTuple):
 
 
 @dataclass
-class _Row:
-    """A part of a line in the pipeline."""
+class EncodedPart:
+    """A part of a line in the pipeline; the search fills in its translations."""
 
     segment: Segment | None  # None: the part is empty
     part: TranslatedPart
     notes: tuple[str, ...] = ()
+
+
+class EncodedLine(NamedTuple):
+    """A line as parts that can be searched, each of which the model can read."""
+
+    source: SourceLine
+    parts: list[EncodedPart]
+    capitals: str = ""
+
+    @property
+    def searched(self) -> list[EncodedPart]:
+        """The parts that are not empty."""
+        return [part for part in self.parts if part.segment is not None]
 
 
 class TranslationPipeline:
@@ -159,21 +182,27 @@ class TranslationPipeline:
 
     def translate(self, window: Sequence[SourceLine]) -> list[Translation]:
         """Translate the lines of one window."""
+        lines = self.encode(window)
+        self.fill([part for line in lines for part in line.searched])
+        return [self.translation(line) for line in lines]
+
+    def encode(self, window: Sequence[SourceLine], is_wanted: IsWanted = always) -> list[EncodedLine]:
+        """Return lines as parts whose translations `fill` searches for, as long as they are wanted."""
         opened = [self._open(line) for line in window]
-        rows_by_line = self._rows(opened)
-        self._fill([row for rows in rows_by_line for row in rows if row.segment is not None])
-        penalty = self.search.length_penalty
-        translations = []
-        for line, own, rows in zip(window, opened, rows_by_line, strict=True):
-            notes = tuple(dict.fromkeys(note for row in rows for note in row.notes))
-            notes += self.unfamiliar.notes(line.number, [row.part for row in rows], own.capitals)
-            translations.append(Translation(line.number, line.text, tuple(row.part for row in rows), penalty, notes))
-        return translations
+        rows = self._rows(opened, is_wanted)
+        return [EncodedLine(line, parts, own.capitals) for line, own, parts in zip(window, opened, rows, strict=True)]
+
+    def translation(self, line: EncodedLine) -> Translation:
+        """Return the translation of a line whose parts are filled."""
+        parts = tuple(part.part for part in line.parts)
+        notes = tuple(dict.fromkeys(note for part in line.parts for note in part.notes))
+        notes += self.unfamiliar.notes(line.source.number, parts, line.capitals)
+        return Translation(line.source.number, line.source.text, parts, self.search.length_penalty, notes)
 
     def fault(self, line: SourceLine) -> str | None:
         """Return why a line cannot be translated, such as its length; None if it can be."""
         try:
-            self._rows([self._open(line)])
+            self.encode([line])
         except DataError as wrong:
             return str(wrong)
         return None
@@ -192,7 +221,7 @@ class TranslationPipeline:
         capitals = next((part.text for part, other in zip(parts, lower, strict=True) if part != other), "")
         return _OpenedLine(line.number, tag, lower, capitals)
 
-    def _rows(self, lines: Sequence[_OpenedLine]) -> list[list[_Row]]:
+    def _rows(self, lines: Sequence[_OpenedLine], is_wanted: IsWanted) -> list[list[EncodedPart]]:
         """Encode the parts of every line, and split parts that are too long."""
         encoded = iter(self._source.encode([line.tag + part.text for line in lines for part in line.parts]))
         rows_by_line = []
@@ -206,15 +235,14 @@ class TranslationPipeline:
                 else:
                     pieces += self._split(part, len(ids), line)
                     notes = (f"Split: it has {len(ids):,} tokens, but the model reads at most {self.longest:,}.",)
-            rows = [self._row(line, index, part, ids, notes) for index, (part, ids) in enumerate(pieces)]
-            rows_by_line.append(rows or [_Row(None, TranslatedPart("", "", ()))])
+            rows = []
+            for index, (part, ids) in enumerate(pieces):
+                number = (line.number - 1 + index * _PART_STRIDE) % 2**31
+                constraints = self._hidden.hide(ids, self._constraints.constraints(part.text, is_first=index == 0))
+                segment = Segment(ids, constraints, number, is_wanted) if ids else None
+                rows.append(EncodedPart(segment, TranslatedPart(part.text, part.space, ids, constraints), notes))
+            rows_by_line.append(rows or [EncodedPart(None, TranslatedPart("", "", ()))])
         return rows_by_line
-
-    def _row(self, line: _OpenedLine, index: int, part: TextPart, ids: tuple[int, ...], notes: tuple[str, ...]) -> _Row:
-        number = (line.number - 1 + index * _PART_STRIDE) % 2**31
-        constraints = self._hidden.hide(ids, self._constraints.constraints(part.text, is_first=index == 0))
-        segment = Segment(ids, constraints, number) if ids else None
-        return _Row(segment, TranslatedPart(part.text, part.space, ids, constraints), notes)
 
     def _tag(self, line: SourceLine) -> tuple[str, str]:
         """Return the language tag (from the line, or else from the options) and the text of a line."""
@@ -242,11 +270,9 @@ class TranslationPipeline:
                 options={"long": "split"},
             )
 
-        def ids_of(text: str) -> tuple[int, ...]:
-            return tuple(self._source.encode([line.tag + text])[0])
-
-        pieces = split_long(part.text, lambda text: len(ids_of(text)) <= self.longest, self._language)
-        encoded = [(piece, ids_of(piece.text)) for piece in pieces]
+        pieces = self._pieces(part, count, line)
+        rows = self._source.encode([line.tag + piece.text for piece in pieces])
+        encoded = [(piece, tuple(ids)) for piece, ids in zip(pieces, rows, strict=True)]
         if any(len(ids) > self.longest for _, ids in encoded):
             raise DataError(
                 f"line {line.number}: a single letter has more than {self.longest} tokens. Increase the limit.",
@@ -255,12 +281,35 @@ class TranslationPipeline:
         last, ids = encoded[-1]
         return [*encoded[:-1], (replace(last, space=part.space), ids)]
 
-    def _fill(self, rows: Sequence[_Row]) -> None:
+    def _pieces(self, part: TextPart, count: int, line: _OpenedLine) -> list[TextPart]:
+        """Return a part of `count` tokens in pieces that the model can read.
+
+        So much text without the end of a sentence is a list, such as addresses. It gets short pieces, which are
+        translated as well as long ones, and on a server nobody has to wait long for one.
+        """
+
+        def fits(text: str) -> bool:
+            return len(self._source.encode([line.tag + text])[0]) <= self.longest
+
+        if count <= _LIST * self.longest * len(split_sentences(part.text, self._language)):
+            return split_long(part.text, fits, self._language)
+        chunks = split_list(part.text, max(1, self.longest // _LIST * len(part.text) // count))
+        pieces: list[TextPart] = []
+        for chunk, ids in zip(chunks, self._source.encode([line.tag + chunk.text for chunk in chunks]), strict=True):
+            if len(ids) <= self.longest:
+                pieces.append(chunk)
+                continue
+            *first, last = split_long(chunk.text, fits, self._language)
+            pieces += [*first, replace(last, space=chunk.space)]
+        return pieces
+
+    def fill(self, rows: Sequence[EncodedPart]) -> None:
         """Search for the translations of all parts; equal parts are translated once, except when sampling."""
-        groups: dict[object, list[_Row]] = {}
+        groups: dict[object, list[EncodedPart]] = {}
         for row in rows:
             assert row.segment is not None
-            key = row.segment if self.search.is_sampling else (row.segment.ids, row.segment.constraints)
+            segment = row.segment
+            key = segment if self.search.is_sampling else (segment.ids, segment.constraints, segment.is_wanted)
             groups.setdefault(key, []).append(row)
         segments = [group[0].segment for group in groups.values() if group[0].segment is not None]
         outcomes = self._search(segments)
@@ -275,7 +324,7 @@ class TranslationPipeline:
         if self._constraints.forbidden:
             self._note_forbidden(groups.values())
 
-    def _note_forbidden(self, groups: Iterable[Sequence[_Row]]) -> None:
+    def _note_forbidden(self, groups: Iterable[Sequence[EncodedPart]]) -> None:
         """Add a note to every line whose translation still contains a forbidden phrase."""
         num_groups = num_failed = 0
         for group in groups:
@@ -322,6 +371,8 @@ class TranslationPipeline:
         """Return the segments whose translations contain a forbidden phrase, with that tokenisation forbidden too."""
         stricter = {}
         for index, segment in segments.items():
+            if not segment.is_wanted():
+                continue
             texts = self._decode([outcomes[index]])
             spellings = [
                 spelling

@@ -5,18 +5,15 @@ An interrupted job can be resumed from its unfinished output file; no pair is lo
 
 import json
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from clearhead.decoding.job import JobInterrupted
 from clearhead.decoding.scoring import SCORE_WINDOW, ScoredTarget, Scorer, ScoreTotal, TextPair
-from clearhead.errors import ConfigError, DataError, RunError, printable
-from clearhead.files.destination import find_destination
-from clearhead.files.line_output import LineOutput
+from clearhead.decoding.windowed_job import WindowedJob
+from clearhead.errors import ConfigError
 
 _HEADINGS = ("log_prob", "perplexity", "tokens")
 
@@ -38,14 +35,16 @@ class ScoreOutput:
         return "\t".join([*_HEADINGS, *["log_probs"] * self.tokens]) + "\n"
 
 
-class ScoringJob:
+class ScoringJob(WindowedJob[TextPair]):
     """Scores windows of pairs with one scorer; `total` is the total of all of them."""
+
+    done = "scored"
 
     def __init__(self, scorer: Scorer, output: ScoreOutput = ScoreOutput()) -> None:
         self.scorer, self.output = scorer, output
         self.total = ScoreTotal()
         self.num_kept = 0  # pairs that passed the filter
-        self.num_earlier = 0  # pairs that an earlier run had scored
+        self._progress: Callable[[int], None] = lambda num_pairs: None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -60,8 +59,9 @@ class ScoringJob:
             "window": SCORE_WINDOW,
         }
 
-    def scored(self, window: Sequence[TextPair], first: int) -> bytes:
-        """Score a window, of which the first pair has this number; return the bytes to write."""
+    def content(self, window: Sequence[TextPair]) -> bytes:
+        """Score the next window; return the bytes to write."""
+        first = self.num_earlier + self.total.num_sentences + 1
         total = ScoreTotal()
         lines = []
         for pair, target in zip(window, self.scorer.score_window(window, first), strict=True):
@@ -70,6 +70,7 @@ class ScoringJob:
                 self.num_kept += 1
                 lines.append(self._json(pair, target) if self.output.as_json else self._line(pair, target))
         self.total.merge(total)  # by windows, so that the sum of many numbers is the same in every way to run a job
+        self._progress(self.total.num_sentences)
         heading = self.output.heading if first == 1 else ""
         return (heading + "".join(f"{line}\n" for line in lines)).encode(errors="replace")
 
@@ -118,54 +119,13 @@ class ScoringJob:
 
         Return False if the file was complete already. `total` is the total of the pairs that this run has scored.
         """
-        if output is None:
-            self._to_stream(pairs, sys.stdout.buffer, progress)
-            return True
-        destination = find_destination(output)
-        if destination.is_stream:
-            if resume:
-                raise RunError(f"{printable(str(output))} is not a file, so it cannot be resumed.", options=("resume",))
-            with destination.open_stream() as stream:
-                self._to_stream(pairs, stream, progress)
-            return True
-        file = LineOutput.open(output, self.settings, resume=resume)
-        if file.is_finished:
-            file.check_finished(map(pair_line, pairs))
-            return False
-        self._to_file(pairs, file, progress)
-        return True
+        self._progress = progress
+        windows = iter(lambda: list(islice(pairs, SCORE_WINDOW)), [])
+        return self.write(pairs, windows, output, self.settings, resume=resume)
 
-    def _to_stream(self, pairs: Iterator[TextPair], stream: BinaryIO, progress: Callable[[int], None]) -> None:
-        first = 1
-        while window := list(islice(pairs, SCORE_WINDOW)):
-            stream.write(self.scored(window, first))
-            stream.flush()
-            first += len(window)
-            progress(self.total.num_sentences)
-
-    def _to_file(self, pairs: Iterator[TextPair], file: LineOutput, progress: Callable[[int], None]) -> None:
-        with file:
-            try:
-                file.skip(map(pair_line, islice(pairs, file.num_done)))
-                self.num_earlier = file.num_done
-                while window := list(islice(pairs, SCORE_WINDOW)):
-                    file.write(self.scored(window, file.num_done + 1), map(pair_line, window), len(window))
-                    progress(self.total.num_sentences)
-                file.finish()
-            except KeyboardInterrupt:
-                raise JobInterrupted(file.num_done) from None
-            except DataError as wrong:
-                if not file.num_done:
-                    raise
-                raise DataError(
-                    f"{wrong} The first {file.num_done:,} lines are done and saved. Correct the input, then resume.",
-                    options=("resume",),
-                ) from None
-
-
-def pair_line(pair: TextPair) -> str:
-    """Return a pair as one line for the journal of an output; the texts themselves cannot contain NUL."""
-    return f"{pair.source}\0{pair.target}"
+    def input_line(self, item: TextPair) -> str:
+        """Return both texts; they themselves cannot contain NUL."""
+        return f"{item.source}\0{item.target}"
 
 
 def finite(value: float | None) -> float | None:

@@ -19,15 +19,6 @@ def one_line(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class AlternativeText:
-    """An alternative token at one position: the token as text, its log P there, and the complete translation."""
-
-    piece: str
-    log_prob: float
-    text: str
-
-
-@dataclass(frozen=True)
 class TranslatedPart:
     """A part of a line (most lines have one) with its translations, best first."""
 
@@ -38,7 +29,6 @@ class TranslatedPart:
     texts: tuple[str, ...] = ("",)
     hypotheses: tuple[Hypothesis, ...] = ()
     alignment: WordAlignment | None = None
-    alternatives: tuple[AlternativeText, ...] = ()
     explanation: dict[str, Any] | None = None
 
 

@@ -75,7 +75,7 @@ class Translator:
 
     @property
     def model(self) -> "SequenceModel":
-        """The PyTorch model, needed for attention, explanations and alternatives."""
+        """The PyTorch model, needed for attention and explanations."""
         if self.engine.name != "torch":
             raise ConfigError(
                 f"this needs the PyTorch model, but the engine is {self.engine.name}, which does not expose it. "

@@ -76,13 +76,6 @@ class FindingCounts:
             self.counts[finding.kind] = self.counts.get(finding.kind, 0) + 1
             self.examples.setdefault(finding.kind, (number, finding.example))
 
-    def merge(self, later: "FindingCounts") -> None:
-        """Add the counts of later lines."""
-        self.num_lines += later.num_lines
-        for kind, count in later.counts.items():
-            self.counts[kind] = self.counts.get(kind, 0) + count
-            self.examples.setdefault(kind, later.examples[kind])
-
     def summary(self) -> list[str]:
         """Return one sentence about all lines for each kind of finding."""
         if self.num_lines == 1:

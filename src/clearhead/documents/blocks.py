@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Union
 
-from clearhead.documents.faults import DocumentFault
-from clearhead.documents.inline import MAX_DEPTH, NO_PARENT, InlineText, Markup, Piece
+from clearhead.documents.inline import MAX_DEPTH, NO_PARENT, DocumentFault, InlineText, Markup, Piece
 from clearhead.documents.inline_translator import InlineTranslator
 from clearhead.documents.protected import protected_ranges
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import PurePosixPath
 
-from clearhead.documents.faults import DocumentFault
 from clearhead.documents.html_text import translate_html_text
+from clearhead.documents.inline import DocumentFault
 from clearhead.documents.inline_translator import InlineTranslator
 from clearhead.documents.other_formats import unsupported_format
 from clearhead.errors import DataError, did_you_mean, not_installed, printable
+from clearhead.retired import removed
 from clearhead.text.aligned import TranslateSentences
 from clearhead.text.sentences import DEFAULT_LANGUAGE
 
@@ -24,8 +25,6 @@ SUPPORTED_FORMATS: dict[str, str] = {
     ".srt": "SubRip subtitles",
     ".vtt": "WebVTT subtitles",
     ".docx": "Word document",
-    ".po": "gettext catalogue",
-    ".pot": "gettext catalogue",
 }
 _TRANSLATORS = {
     "plain text": "plain_text.translate_plain_text",
@@ -34,17 +33,15 @@ _TRANSLATORS = {
     "SubRip subtitles": "subtitles.translate_srt",
     "WebVTT subtitles": "subtitles.translate_vtt",
     "Word document": "docx.translate_docx",
-    "gettext catalogue": "po.translate_po",
 }
 
 
 @dataclass(frozen=True)
 class DocumentOptions:
-    """The languages, if they are known, as two-letter codes; and whether finished translations of PO are replaced."""
+    """The languages, if they are known, as two-letter codes."""
 
     source_language: str | None = None
     target_language: str | None = None
-    is_every_message: bool = False
 
 
 def is_document(name: str) -> bool:
@@ -55,6 +52,8 @@ def is_document(name: str) -> bool:
 def refuse_other_format(name: str, content: bytes = b"") -> None:
     """Raise DataError if a document is of a known format that is not supported, by its extension or its first bytes."""
     extension = _extension(name)
+    if (sentence := removed(extension)) is not None:
+        raise DataError(f"{_shown(name)}: {sentence}")
     start = b"" if extension == ".docx" else content[:8]  # a Word document is a ZIP file, and its reader says more
     if (kind := unsupported_format(extension, start)) is not None:
         raise DataError(
@@ -94,8 +93,7 @@ def translate_document(
     try:
         translator = InlineTranslator(translate, progress, language, options.target_language)
         translate_format = getattr(import_module(f"clearhead.documents.{module}"), function)
-        arguments = (options,) if module == "po" else ()
-        translated: bytes = translate_format(content, translator, *arguments)
+        translated: bytes = translate_format(content, translator)
         return translated
     except DocumentFault as fault:
         raise DataError(f"{shown}: {fault}") from None
@@ -130,6 +128,6 @@ def _extension(name: str) -> str:
 def _missing(missing: ModuleNotFoundError, kind: str) -> Exception:
     """Return the error for a library that is not installed; another missing module is a fault of clearhead."""
     package = {"markdown_it": "markdown-it-py"}.get(missing.name or "", missing.name or "")
-    if package not in ("markdown-it-py", "lxml", "polib"):
+    if package not in ("markdown-it-py", "lxml"):
         return missing
     return DataError(not_installed(f"translating a {kind}", package, "documents"))

@@ -5,11 +5,10 @@ from typing import Any
 
 from lxml import etree
 
-from clearhead.documents.docx_code import CodeFinder
-from clearhead.documents.docx_elements import tag_of
+from clearhead.documents.docx_elements import is_no_proof, properties_of, tag_of
 from clearhead.documents.docx_package import read_package
 from clearhead.documents.docx_paragraph import DocxSegment, paragraph_segments
-from clearhead.documents.faults import DocumentFault
+from clearhead.documents.inline import DocumentFault
 from clearhead.documents.inline_translator import InlineTranslator
 
 _TRANSLATED = re.compile(r"word/(?:document|header\d*|footer\d*|footnotes|endnotes)\.xml")
@@ -26,13 +25,13 @@ def translate_docx(content: bytes, translator: InlineTranslator) -> bytes:
     if trees["word/document.xml"].tag != tag_of("document"):
         raise DocumentFault("it is a Strict Open XML document. Save it as an ordinary Word document (.docx).")
     styles = _parse(package.contents[_STYLES]) if _STYLES in package.contents else None
-    finder = CodeFinder(styles, (paragraph for tree in trees.values() for paragraph in tree.iter(tag_of("p"))))
+    unproofed = _unproofed(styles)
     segments: dict[str, list[DocxSegment]] = {}
     for name, tree in trees.items():
         paragraphs = list(tree.iter(tag_of("p")))
-        segments[name] = [segment for paragraph in paragraphs for segment in paragraph_segments(paragraph, finder)]
+        segments[name] = [segment for paragraph in paragraphs for segment in paragraph_segments(paragraph, unproofed)]
     every = [segment for own in segments.values() for segment in own]
-    for segment, pieces in zip(every, translator.translate([segment.inline for segment in every]), strict=True):
+    for segment, pieces in zip(every, translator.translate([segment.block.inline for segment in every]), strict=True):
         segment.replace(pieces)
     return package.with_parts({name: _serialised(trees[name]) for name, own in segments.items() if own})
 
@@ -49,6 +48,12 @@ def _parse(part: bytes) -> Any:
     if tree.getroottree().docinfo.internalDTD is not None:
         raise DocumentFault(_NO_DTD)
     return tree
+
+
+def _unproofed(styles: Any) -> frozenset[str]:
+    """Return the identifiers of the styles whose text is marked as no-proof."""
+    entries = () if styles is None else styles.iter(tag_of("style"))
+    return frozenset(style.get(tag_of("styleId")) for style in entries if is_no_proof(properties_of(style)))
 
 
 def _serialised(tree: Any) -> bytes:

@@ -40,6 +40,17 @@ def described(properties: Any) -> tuple[Any, ...]:
     )
 
 
+def is_no_proof(properties: Any, unproofed: frozenset[str] = frozenset()) -> bool:
+    """Return whether text with these properties is marked as not to be proofed, itself or by one of these styles."""
+    if properties is None:
+        return False
+    mark = properties.find(tag_of("noProof"))
+    if mark is not None:
+        return mark.get(tag_of("val")) not in ("0", "false", "off")
+    style = properties.find(tag_of("rStyle"))
+    return style is not None and style.get(tag_of("val")) in unproofed
+
+
 def new_run(content: Any, properties: Any) -> Any:
     """Return a run with a copy of the properties of another."""
     run = etree.Element(tag_of("r"))

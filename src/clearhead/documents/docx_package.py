@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from zipfile import ZipFile, ZipInfo
 
-from clearhead.documents.faults import DocumentFault
+from clearhead.documents.inline import DocumentFault
 
 MAX_PARTS = 4_000
 MAX_UNPACKED = 128 * 2**20  # bytes of all parts together

@@ -1,11 +1,11 @@
 """A paragraph of a Word document as text with formatting, and back: runs are made anew around the translated words."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from clearhead.documents.docx_code import CodeFinder
+from clearhead.documents.blocks import Block, BlockBuilder
 from clearhead.documents.docx_elements import (
     CONTAINERS,
     described,
@@ -13,6 +13,7 @@ from clearhead.documents.docx_elements import (
     field_depth,
     has_breaks,
     is_break,
+    is_no_proof,
     name_of,
     new_run,
     new_text,
@@ -20,8 +21,7 @@ from clearhead.documents.docx_elements import (
     split_runs,
     tag_of,
 )
-from clearhead.documents.inline import MAX_DEPTH, NO_PARENT, InlineText, Markup, Piece
-from clearhead.documents.protected import protected_ranges
+from clearhead.documents.inline import Piece
 
 # Their order matters, and they need not be at a certain word: beginnings go to the start of a text, ends to its end.
 _STARTS = ("bookmarkStart", "commentRangeStart", "permStart", "moveToRangeStart", "moveFromRangeStart")
@@ -37,7 +37,6 @@ class _Content:
     text: str = ""
     elements: tuple[Any, ...] = ()
     properties: Any = None
-    is_code: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +46,9 @@ class DocxSegment:
     parent: Any
     elements: Sequence[Any]  # children of the parent
     contents: Sequence[_Content]
-    inline: InlineText
-    sources: Sequence[_Content]  # of each markup
-    base: Any  # properties of text without markup
+    block: Block
+    sources: Sequence[_Content]  # of each tag
+    base: Any  # properties of text without formatting
 
     def replace(self, pieces: Sequence[Piece]) -> None:
         """Replace the elements by those of a translation."""
@@ -69,7 +68,7 @@ class DocxSegment:
         text = ""
         for piece in [*pieces, None]:
             if piece is not None and piece.kind == "text":
-                text += piece.text
+                text += piece.text if piece.source is None else "".join(self.block.raws[slice(*piece.source)])
                 continue
             if text:
                 containers[-1].append(new_run(new_text(text), formats[-1]))
@@ -90,29 +89,33 @@ class DocxSegment:
         return containers[0]
 
 
-def paragraph_segments(paragraph: Any, finder: CodeFinder) -> list[DocxSegment]:
-    """Return the parts of a paragraph to translate; one with a piece of a longer field, as in an index, has none."""
-    if field_depth([paragraph]):
+def paragraph_segments(paragraph: Any, unproofed: frozenset[str] = frozenset()) -> list[DocxSegment]:
+    """Return the parts of a paragraph to translate; one with a piece of a longer field, as in an index, has none.
+
+    Text that is marked as no-proof stays, also by its style, if that is one of `unproofed`.
+    """
+    style = paragraph.find(f"{tag_of('pPr')}/{tag_of('pStyle')}")
+    if field_depth([paragraph]) or (style is not None and style.get(tag_of("val")) in unproofed):
         return []
     split_runs(paragraph)
-    return list(_segments_in(paragraph, lambda properties: finder.is_code(paragraph, properties)))
+    return list(_segments_in(paragraph, unproofed))
 
 
-def _segments_in(parent: Any, is_code: Callable[[Any], bool]) -> Iterator[DocxSegment]:
+def _segments_in(parent: Any, unproofed: frozenset[str]) -> Iterator[DocxSegment]:
     group: list[Any] = []
     for child in [*parent, None]:
         if child is not None and not _separates(child):
             group.append(child)
             continue
-        if (segment := _segment(parent, group, is_code)) is not None:
+        if (segment := _segment(parent, group, unproofed)) is not None:
             yield segment
         group = []
         if child is not None and name_of(child) in CONTAINERS:
-            yield from _segments_in(child, is_code)
+            yield from _segments_in(child, unproofed)
         elif child is not None and name_of(child) == "sdt":
             for content in child.findall(tag_of("sdtContent")):
                 split_runs(content)
-                yield from _segments_in(content, is_code)
+                yield from _segments_in(content, unproofed)
 
 
 def _separates(child: Any) -> bool:
@@ -123,16 +126,11 @@ def _separates(child: Any) -> bool:
     return has_breaks(child) if name in CONTAINERS else name in ("pPr", "sdt", "p", "tbl")
 
 
-def _segment(parent: Any, elements: Sequence[Any], is_code: Callable[[Any], bool]) -> DocxSegment | None:
+def _segment(parent: Any, elements: Sequence[Any], unproofed: frozenset[str]) -> DocxSegment | None:
     """Return the segment of some children of a paragraph; None if there is no text to translate in them."""
     if field_depth(elements):  # a field with a tab in it
         return None
-    contents = [
-        replace(content, is_code=content.kind == "text" and is_code(content.properties))
-        for content in _contents(elements, 0)
-    ]
-    if not any(letter.isalpha() for content in contents if not content.is_code for letter in content.text):
-        return None
+    contents = list(_contents(elements))
     lengths: Counter[tuple[Any, ...]] = Counter()
     examples: dict[tuple[Any, ...], Any] = {}
     for content in contents:
@@ -140,14 +138,18 @@ def _segment(parent: Any, elements: Sequence[Any], is_code: Callable[[Any], bool
             key = described(content.properties)
             lengths[key] += len(content.text)
             examples.setdefault(key, content.properties)
+    if not lengths:
+        return None
     usual = max(lengths, key=lambda key: lengths[key])
-    reader = _SegmentReader(usual)
+    reader = _SegmentReader(usual, unproofed)
     for content in contents:
         reader.add(content)
-    return DocxSegment(parent, elements, contents, reader.inline(), reader.sources, examples[usual])
+    if not reader.builder.has_letters:
+        return None
+    return DocxSegment(parent, elements, contents, reader.block(), reader.sources, examples[usual])
 
 
-def _contents(elements: Sequence[Any], depth: int) -> Iterator[_Content]:
+def _contents(elements: Sequence[Any], *, is_inside: bool = False) -> Iterator[_Content]:
     """Yield what is in a part of a paragraph; a field with all that belongs to it moves along as one."""
     field: list[Any] = []
     for element in elements:
@@ -159,77 +161,67 @@ def _contents(elements: Sequence[Any], depth: int) -> Iterator[_Content]:
                 field = []
         elif name == "r" and (text := element.find(tag_of("t"))) is not None:
             yield _Content("text", text.text or "", (element,), properties_of(element))
-        elif name in CONTAINERS and depth < MAX_DEPTH and not field_depth([element]):
+        elif name in CONTAINERS and not field_depth([element]):
             yield _Content("open", elements=(element,))
-            yield from _contents(list(element), depth + 1)
+            yield from _contents(list(element), is_inside=True)
             yield _Content("close")
         elif name in _STARTS or name in _ENDS:
             yield _Content("start" if name in _STARTS else "end", elements=(element,))
-        elif name not in _DROPPED and not (depth and name.endswith("Pr")):
+        elif name not in _DROPPED and not (is_inside and name.endswith("Pr")):
             yield _Content("point", elements=(element,))
     if field:
         yield _Content("point", elements=tuple(field))
 
 
 class _SegmentReader:
-    """Collects text, and formatting, containers and other elements as markups."""
+    """Collects text, and formatting, containers and other elements as tags."""
 
-    def __init__(self, usual: tuple[Any, ...]) -> None:
-        self._usual = usual
-        self._texts: list[str] = []
-        self._length = 0
-        self._codes: list[tuple[int, int]] = []
-        self._starts: list[tuple[int, int]] = []
-        self._ends: dict[int, int] = {}
-        self._open: list[int] = []
+    def __init__(self, usual: tuple[Any, ...], unproofed: frozenset[str]) -> None:
+        self.builder = BlockBuilder()
         self.sources: list[_Content] = []
+        self._usual, self._unproofed = usual, unproofed
+        self._format: tuple[Any, ...] | None = None  # of the innermost tag, if that is formatting
 
     def add(self, content: _Content) -> None:
         """Add the next content."""
         if content.kind == "text":
             self._add_text(content)
         elif content.kind == "point":
-            self._open_markup(content)
-            self._close_markup()
+            self._open_tag(content)
+            self.builder.close_tag()
         elif content.kind in ("open", "close"):
             self._close_format()
             if content.kind == "open":
-                self._open_markup(content)
+                self._open_tag(content)
             else:
-                self._close_markup()
+                self.builder.close_tag()
 
-    def inline(self) -> InlineText:
-        """Return the text with its markups."""
+    def block(self) -> Block:
+        """Return the text with its tags."""
         self._close_format()
-        text = "".join(self._texts)
-        markups = tuple(Markup(start, self._ends[index], parent) for index, (start, parent) in enumerate(self._starts))
-        cuts = {place for markup in markups for place in (markup.start, markup.end)}
-        return InlineText(text, markups, protected_ranges(text, self._codes, cuts=cuts))
+        return self.builder.build()
 
     def _add_text(self, content: _Content) -> None:
         key = described(content.properties)
-        if self._has_format and described(self.sources[self._open[-1]].properties) != key:
+        if key != self._format:
             self._close_format()
-        if key != self._usual and not self._has_format:
-            self._open_markup(content)
-        if content.is_code and (code := content.text.strip()):
-            start = self._length + content.text.index(code)
-            self._codes.append((start, start + len(code)))
-        self._texts.append(content.text)
-        self._length += len(content.text)
+            if key != self._usual:
+                self._open_tag(content)
+                self._format = key
+        code = content.text.strip()
+        if code and is_no_proof(content.properties, self._unproofed):
+            before, _, after = content.text.partition(code)
+            self.builder.add_text(before)
+            self.builder.add_protected(code)
+            self.builder.add_text(after)
+        else:
+            self.builder.add_text(content.text)
 
-    @property
-    def _has_format(self) -> bool:
-        return bool(self._open) and self.sources[self._open[-1]].kind == "text"
+    def _open_tag(self, content: _Content) -> None:
+        self.builder.open_tag()
+        self.sources.append(content)
 
     def _close_format(self) -> None:
-        if self._has_format:
-            self._close_markup()
-
-    def _open_markup(self, content: _Content) -> None:
-        self._starts.append((self._length, self._open[-1] if self._open else NO_PARENT))
-        self.sources.append(content)
-        self._open.append(len(self.sources) - 1)
-
-    def _close_markup(self) -> None:
-        self._ends[self._open.pop()] = self._length
+        if self._format is not None:
+            self.builder.close_tag()
+            self._format = None

@@ -3,7 +3,7 @@
 import codecs
 from dataclasses import dataclass
 
-from clearhead.documents.faults import DocumentFault
+from clearhead.documents.inline import DocumentFault
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),

@@ -125,7 +125,7 @@ class ElementEnds:
     after: dict[int, int]
 
 
-def match_tags(tokens: list[HtmlToken], is_void: frozenset[str] = VOID) -> ElementEnds:
+def match_tags(tokens: list[HtmlToken]) -> ElementEnds:
     """Match start and end tags; as in a browser, some start tags end an element, and a parent ends its children."""
     end_tag: dict[int, int] = {}
     after: dict[int, int] = {}
@@ -142,7 +142,7 @@ def match_tags(tokens: list[HtmlToken], is_void: frozenset[str] = VOID) -> Eleme
         if token.kind == "start":
             while stack and tokens[stack[-1]].name in _ENDED_BY.get(token.name, ()):
                 pop(index)
-            if token.name not in is_void and not (token.has_slash and token.name not in _KNOWN):
+            if token.name not in VOID and not (token.has_slash and token.name not in _KNOWN):
                 stack.append(index)
                 counts[token.name] = counts.get(token.name, 0) + 1
         elif token.kind == "end" and counts.get(token.name):

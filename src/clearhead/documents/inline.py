@@ -1,10 +1,14 @@
-"""Text with markup as every format hands it over, and its translation as a sequence of pieces."""
+"""Text with markup as every format hands it over, its translation as a sequence of pieces, and their error."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 NO_PARENT = -1
 MAX_DEPTH = 100  # markups inside each other
+
+
+class DocumentFault(Exception):  # noqa: N818  # it becomes a DataError, with the name of the document
+    """A document that cannot be translated; the message states the fact and what to do, without its name."""
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from clearhead.documents.fragments import as_part
 from clearhead.documents.inline import InlineText, Piece
 from clearhead.documents.placing import TargetText, place_markups
-from clearhead.documents.sentence_runs import NUM_ATTEMPTS, runs_of
+from clearhead.documents.sentence_runs import runs_of
 from clearhead.documents.source_tokens import SourceTokens, tokenise
 from clearhead.documents.target_tokens import Run, TargetToken, copied_tokens, translated_tokens
 from clearhead.errors import DataError
@@ -14,11 +13,14 @@ from clearhead.text.aligned import AlignedTranslation, TranslateSentences
 from clearhead.text.sentences import DEFAULT_LANGUAGE
 
 _BATCH = 64  # sentences, so that progress is reported
+_OPENINGS = {"¿": "?", "¡": "!"}
+_ENDS = tuple(".?!…।॥。？！")
+_CAPITAL_NOUNS = frozenset({"de", "lb"})  # languages whose nouns have a capital anywhere in a sentence
 
 
 @dataclass
 class _Job:
-    """A sentence, and the runs of the attempt that succeeded or is being made."""
+    """A sentence and its runs."""
 
     source: SourceTokens
     sentence: tuple[int, int]
@@ -48,9 +50,9 @@ class InlineTranslator:
         sources = [tokenise(text, self._language) for text in texts]
         jobs = [[_Job(source, sentence) for sentence in source.sentences] for source in sources]
         pending = [job for group in jobs for job in group]
-        for attempt in range(NUM_ATTEMPTS):
+        for is_divided in (False, True):
             for job in pending:
-                job.runs = runs_of(job.source, job.sentence, attempt)
+                job.runs = runs_of(job.source, job.sentence, is_divided=is_divided)
             self._request(run.text for job in pending for run in job.runs if run.text is not None)
             pending = [job for job in pending if not all(map(self._is_complete, job.runs))]
         return [
@@ -108,3 +110,34 @@ def _separated(
 
 def _are_joined(text: str, following: str) -> bool:
     return text[-1:].isalnum() and following[:1].isalnum()
+
+
+def as_part(run: Run, translation: AlignedTranslation, target_language: str | None = None) -> AlignedTranslation:
+    """Return a translation without signs at its edges that its source lacks, if the source has a protected part.
+
+    Models translate a part of a sentence as a whole one. A fragment that starts with a small letter starts with
+    one in the translation too. The words and their links stay.
+    """
+    if run.text is None or not (run.is_fragment or run.stand_ins):
+        return translation
+    words = translation.text.split()
+    if not words:
+        return translation
+    words[0] = _without_opening(run.text, words[0])
+    if not run.text.endswith(_ENDS):
+        words[-1] = _without_end(words[-1])
+    if run.is_fragment and run.text[:1].islower() and target_language not in _CAPITAL_NOUNS and words[0].istitle():
+        words[0] = words[0][0].lower() + words[0][1:]
+    return AlignedTranslation(" ".join(words), translation.links)
+
+
+def _without_opening(source: str, word: str) -> str:
+    while len(word) > 1 and word[0] in _OPENINGS and _OPENINGS[word[0]] not in source and word[0] not in source:
+        word = word[1:]
+    return word
+
+
+def _without_end(word: str) -> str:
+    while len(word) > 1 and word.endswith(_ENDS):
+        word = word[:-1]
+    return word

@@ -14,8 +14,8 @@ from markdown_it.token import Token
 
 from clearhead.documents.blocks import Block, Part, blocks_in, render_parts, translate_blocks
 from clearhead.documents.encoding import decode
-from clearhead.documents.faults import DocumentFault
 from clearhead.documents.html_text import html_parts
+from clearhead.documents.inline import DocumentFault
 from clearhead.documents.inline_translator import InlineTranslator
 from clearhead.documents.markdown_inline import content_parts, cut_parts, inline_tokens, parser
 

@@ -1,7 +1,6 @@
 """Plain text: lines, blank lines and line ends stay; a sentence that continues on the next line is translated whole."""
 
 import re
-from collections.abc import Callable
 
 from clearhead.documents.blocks import Part, plain_block, translate_parts
 from clearhead.documents.encoding import decode
@@ -18,15 +17,15 @@ def translate_plain_text(content: bytes, translator: InlineTranslator) -> bytes:
     return decoded.encoded(translate_parts(plain_parts(decoded.text), translator))
 
 
-def plain_parts(text: str, parts_of: Callable[[str], list[Part]] = lambda text: [plain_block(text)]) -> list[Part]:
-    """Return the paragraphs of a text as blocks, and what is between them; `parts_of` reads a paragraph."""
+def plain_parts(text: str) -> list[Part]:
+    """Return the paragraphs of a text as blocks, and what is between them."""
     parts: list[Part] = []
     lines: list[str] = []  # of the paragraph so far, with their ends
     before = ending = ""
     for line, end in [*_LINE.findall(text), ("", "")]:
         if lines and not is_continued(before, line):
             paragraph = "".join(lines).removesuffix(ending)
-            parts += [*parts_of(paragraph), ending] if paragraph.strip() else [paragraph + ending]
+            parts += [plain_block(paragraph), ending] if paragraph.strip() else [paragraph + ending]
             lines = []
         lines.append(line + end)
         before, ending = line, end

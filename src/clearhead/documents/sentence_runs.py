@@ -1,4 +1,4 @@
-"""Decide what of a sentence is sent to the translator, and what to try when a protected part does not survive."""
+"""Decide what of a sentence is sent to the translator, and what if a protected part does not survive."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,77 +6,34 @@ from dataclasses import replace
 from clearhead.documents.source_tokens import SourceTokens
 from clearhead.documents.target_tokens import Run
 
-# A model copies such words more often than code or {name}: tried on English into Spanish, Hindi and Bengali.
-_STAND_INS = ("X", "@")
+_STAND_IN = "X"  # a model copies X1 more often than code or {name}: tried on English into Spanish, Hindi and Bengali
 _MAX_STAND_INS = 6  # of one sentence; with more, models lose some
-NUM_ATTEMPTS = len(_STAND_INS) + 2
 
 
-def runs_of(source: SourceTokens, sentence: tuple[int, int], attempt: int) -> list[Run]:
-    """Return the runs of a sentence at an attempt: first with words in place of its protected parts, then without them.
+def runs_of(source: SourceTokens, sentence: tuple[int, int], *, is_divided: bool = False) -> list[Run]:
+    """Return the runs of a sentence: one with words in place of its protected parts, and signs such as `&` as they are.
 
-    Signs such as `&` are sent as they are at first; if one is lost, they are protected too. The last attempt translates
-    the text between the protected parts separately, so that they cannot be lost.
+    If the translation loses one of them, the sentence is divided: the text between them is translated, and they are
+    copied. A sentence with many protected parts is divided at once.
     """
     first, last = sentence
     if not has_letters(source, first, last):
         return [Run(first, last)]
-    tokens = source.tokens
-    if any(tokens[index].is_fragile for index in range(first, last)):
-        if attempt == 0:
-            protected = [index for index in range(first, last) if tokens[index].is_protected]
-            return _with_stand_ins(source, sentence, protected, 0)
-        return _without_signs(source, sentence, attempt - 1)
-    protected = [index for index in range(first, last) if tokens[index].is_protected]
-    return _with_stand_ins(source, sentence, protected, attempt)
+    groups = _groups(source, [index for index in range(first, last) if source.tokens[index].is_protected])
+    if is_divided or len(groups) > _MAX_STAND_INS:
+        return _divided(source, sentence)
+    return [_sent(source, first, last, _names(source, sentence, list(groups)), groups)]
 
 
-def _without_signs(source: SourceTokens, sentence: tuple[int, int], attempt: int) -> list[Run]:
-    """Return the runs of a sentence whose fragile signs are protected; those at its edges are left out."""
-    first, last = sentence
-    while _is_sign(source, first):
-        first += 1
-    while _is_sign(source, last - 1):
-        last -= 1
-    protected = [
-        index for index in range(first, last) if source.tokens[index].is_protected or source.tokens[index].is_fragile
-    ]
-    if any(_is_sign(source, index) and _is_attached(source, index, first, last) for index in protected):
-        attempt = len(_STAND_INS)  # a word in place of the sign would become a part of its neighbour
-    runs = _with_stand_ins(source, (first, last), protected, attempt)
-    edges = (sentence[0], first), (last, sentence[1])
-    before, after = ([Run(*edge)] if edge[0] < edge[1] else [] for edge in edges)
-    return [*before, *runs, *after]
-
-
-def _is_sign(source: SourceTokens, index: int) -> bool:
-    return source.tokens[index].is_fragile and not any(map(str.isalnum, source.string(index)))
-
-
-def _is_attached(source: SourceTokens, index: int, first: int, last: int) -> bool:
-    """Return whether a token has no white space between it and a word beside it."""
-    tokens = source.tokens
-    is_after = index > first and tokens[index - 1].end == tokens[index].start and tokens[index - 1].is_core
-    return is_after or (index + 1 < last and tokens[index].end == tokens[index + 1].start and tokens[index + 1].is_core)
-
-
-def _with_stand_ins(
-    source: SourceTokens, sentence: tuple[int, int], protected: Sequence[int], attempt: int
-) -> list[Run]:
-    """Return one run with words in place of protected tokens, or the runs between them after the last such attempt."""
-    first, last = sentence
-    if not protected:
-        return [_sent(source, first, last, {})]
-    groups = _groups(source, protected)
-    if attempt < len(_STAND_INS) and len(groups) <= _MAX_STAND_INS:
-        names = _names(source, sentence, list(groups), _STAND_INS[attempt])
-        return [_sent(source, first, last, names, groups)]
+def _divided(source: SourceTokens, sentence: tuple[int, int]) -> list[Run]:
+    """Return the text between protected parts and signs as fragments, and them as they are."""
+    start, last = sentence
     runs = []
-    for start, end in zip([first, *(index + 1 for index in protected)], [*protected, last], strict=True):
-        runs += _fragment(source, start, end, sentence)
-        if end < last:
-            runs.append(Run(end, end + 1))
-    return runs
+    for index in range(start, last):
+        if source.tokens[index].is_protected or source.tokens[index].is_fragile:
+            runs += [*_fragment(source, start, index, sentence), Run(index, index + 1)]
+            start = index + 1
+    return [*runs, *_fragment(source, start, last, sentence)]
 
 
 def _fragment(source: SourceTokens, start: int, end: int, sentence: tuple[int, int]) -> list[Run]:
@@ -88,7 +45,7 @@ def _fragment(source: SourceTokens, start: int, end: int, sentence: tuple[int, i
         first += 1
     while end < sentence[1] and not source.tokens[last - 1].is_core and _is_joined(source, last):
         last -= 1
-    text = replace(_sent(source, first, last, {}), is_fragment=True)
+    text = replace(_sent(source, first, last, {}, {}), is_fragment=True)
     return [run for run in (Run(start, first), text, Run(last, end)) if run.first < run.last]
 
 
@@ -122,22 +79,20 @@ def _groups(source: SourceTokens, protected: Sequence[int]) -> dict[int, int]:
     return groups
 
 
-def _names(source: SourceTokens, sentence: tuple[int, int], protected: Sequence[int], sign: str) -> dict[int, str]:
+def _names(source: SourceTokens, sentence: tuple[int, int], protected: Sequence[int]) -> dict[int, str]:
     """Return a word that the sentence does not contain for each protected token."""
     text = "".join(source.string(index) for index in range(*sentence) if not source.tokens[index].is_protected)
     names: dict[int, str] = {}
     number = 1
     for index in protected:
-        while f"{sign}{number}" in text:
+        while f"{_STAND_IN}{number}" in text:
             number += 1
-        names[index] = f"{sign}{number}"
+        names[index] = f"{_STAND_IN}{number}"
         number += 1
     return names
 
 
-def _sent(
-    source: SourceTokens, first: int, last: int, stand_ins: dict[int, str], groups: dict[int, int] | None = None
-) -> Run:
+def _sent(source: SourceTokens, first: int, last: int, stand_ins: dict[int, str], groups: dict[int, int]) -> Run:
     words: list[list[int]] = []
     texts: list[str] = []
     index = first
@@ -150,8 +105,8 @@ def _sent(
         else:
             words[-1].append(index)
             texts[-1] += text
-        index = (groups or {}).get(index, index + 1)
+        index = groups.get(index, index + 1)
     text = " ".join(texts)
     fragile = [source.string(index) for index in range(first, last) if source.tokens[index].is_fragile]
     signs = tuple(sign for sign in fragile if sign in text)
-    return Run(first, last, text, tuple(map(tuple, words)), stand_ins, groups or {}, signs)
+    return Run(first, last, text, tuple(map(tuple, words)), stand_ins, groups, signs)

@@ -9,8 +9,8 @@ from html import escape
 
 from clearhead.documents.blocks import Part, translate_parts
 from clearhead.documents.encoding import decode
-from clearhead.documents.faults import DocumentFault
 from clearhead.documents.html_text import add_html_text
+from clearhead.documents.inline import DocumentFault
 from clearhead.documents.inline_translator import InlineTranslator
 from clearhead.documents.tagged_text import tagged_parts
 

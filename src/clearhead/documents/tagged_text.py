@@ -1,10 +1,10 @@
-"""Text with a few tags in it, as in subtitles and messages: <i>…</i>, <v Ann>, {\\an8}."""
+"""Text with a few tags in it, as in subtitles: <i>…</i>, <v Ann>, {\\an8}."""
 
 import re
 from collections.abc import Callable, Iterable
 
 from clearhead.documents.blocks import BlockBuilder, Part, unchanged
-from clearhead.documents.html_scanner import VOID
+from clearhead.documents.html_scanner import HtmlToken, match_tags
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s<>./]*)[^<>]*>|<\d[\d:.]*>|\{\\[^{}]*\}")
 
@@ -49,20 +49,11 @@ def _inner(text: str, matches: list[re.Match[str]], pairs: dict[int, int]) -> tu
 
 def _pairs(matches: list[re.Match[str]]) -> dict[int, int]:
     """Return the tags that belong together, each with the index of the other."""
-    pairs: dict[int, int] = {}
-    stack: list[tuple[str, int]] = []
-    for index, match in enumerate(matches):
-        if match[2] is None or match[2].lower() in VOID or match[0].endswith("/>"):
-            continue
-        name = match[2].lower()
-        if not match[1]:
-            stack.append((name, index))
-        elif stack and stack[-1][0] == name:
-            start = stack.pop()[1]
-            pairs[start], pairs[index] = index, start
-        elif any(open_name == name for open_name, _ in stack[-10:]):  # a tag inside it has no end: <c><v Ann>…</c>
-            while stack[-1][0] != name:
-                stack.pop()
-            start = stack.pop()[1]
-            pairs[start], pairs[index] = index, start
-    return pairs
+    ends = match_tags([_token(match) for match in matches]).end_tag
+    return ends | {end: start for start, end in ends.items()}
+
+
+def _token(match: re.Match[str]) -> HtmlToken:
+    if match[2] is None:
+        return HtmlToken("other", *match.span())
+    return HtmlToken("end" if match[1] else "start", *match.span(), match[2].lower(), match[0].endswith("/>"))

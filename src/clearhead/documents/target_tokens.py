@@ -56,7 +56,7 @@ class Run:
 
 
 def _stand_in(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![A-Za-z0-9@]){re.escape(word)}(?![A-Za-z0-9])")
+    return re.compile(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])")
 
 
 def copied_tokens(source: SourceTokens, run: Run) -> list[TargetToken]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from clearhead.errors import ConfigError, DataError, did_you_mean, printable
 from clearhead.evaluation.buckets import Bucket, WordBucket, match_words_by_frequency, score_by_length, score_subset
-from clearhead.evaluation.comet import check_comet, comet
 from clearhead.evaluation.counts import COUNTED_METRICS, SentenceCounts, average_counts, compute_counts_by_metric
 from clearhead.evaluation.leaks import Leaks, TrainingPair, scan_training_text
 from clearhead.evaluation.scores import Score, Tokenisation, check_metric
@@ -25,7 +24,6 @@ from clearhead.evaluation.significance import (
 )
 
 DEFAULT_METRICS = ("bleu", "chrf", "ter", "exact")
-KNOWN_METRICS = (*COUNTED_METRICS, "comet")
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,6 @@ class EvaluationRequest:
     tests: tuple[SignificanceTest, ...] = ("randomisation",)
     resampling: Resampling | None = field(default_factory=Resampling)  # None: no intervals and no tests
     has_buckets: bool = True
-    comet_model: str | None = None
 
 
 @dataclass(frozen=True)
@@ -127,28 +124,19 @@ def evaluate(
     """Score systems, each with one or more outputs of the test set; the first is the baseline of the tests."""
     check_test_set(systems, test)
     for name in request.metrics:
-        check_metric(name, KNOWN_METRICS)
-    comet_checkpoint = check_comet(request.comet_model, test.sources) if "comet" in request.metrics else None
-    counted_metrics = [name for name in request.metrics if name != "comet"]
+        check_metric(name, COUNTED_METRICS)
     counts_by_output = {
         name: [
-            compute_counts_by_metric(counted_metrics, output, test.references, request.tokenisation)
+            compute_counts_by_metric(request.metrics, output, test.references, request.tokenisation)
             for output in outputs
         ]
         for name, outputs in systems.items()
     }
     means = {
-        name: {metric: average_counts([counts[metric] for counts in output_counts]) for metric in counted_metrics}
+        name: {metric: average_counts([counts[metric] for counts in output_counts]) for metric in request.metrics}
         for name, output_counts in counts_by_output.items()
     }
     system_reports = [_system_report(name, counts_by_output[name], means[name], request.resampling) for name in systems]
-    if comet_checkpoint is not None:
-        assert test.sources is not None
-        for index, outputs in enumerate(systems.values()):
-            scores = [comet(comet_checkpoint, output, test.references[0], test.sources) for output in outputs]
-            system_reports[index] = replace(
-                system_reports[index], scores=(*system_reports[index].scores, _system_score("comet", scores))
-            )
     report = EvaluationReport(len(test.references[0]), tuple(system_reports), _compare_systems(means, request))
     return _add_breakdowns(report, systems, test, means, request)
 
@@ -218,20 +206,12 @@ def _system_report(
 ) -> SystemReport:
     scores = []
     for metric, counts in means.items():
-        system_score = _system_score(
-            metric, [counts_by_metric[metric].corpus_score for counts_by_metric in output_counts]
-        )
-        scores.append(
-            system_score
-            if resampling is None
-            else replace(system_score, interval=confidence_interval(counts, resampling))
-        )
+        corpus_scores = [counts_by_metric[metric].corpus_score for counts_by_metric in output_counts]
+        values = tuple(score.value for score in corpus_scores)
+        mean = replace(corpus_scores[0], value=fmean(values))
+        interval = None if resampling is None else confidence_interval(counts, resampling)
+        scores.append(SystemScore(metric, mean, values, interval))
     return SystemReport(name, len(output_counts), tuple(scores))
-
-
-def _system_score(metric: str, scores: Sequence[Score]) -> SystemScore:
-    values = tuple(score.value for score in scores)
-    return SystemScore(metric, replace(scores[0], value=fmean(values)), values)
 
 
 def _compare_systems(
@@ -267,7 +247,7 @@ class Requirement:
         )
 
 
-def parse_requirement(text: str, metrics: Sequence[str] = KNOWN_METRICS) -> Requirement:
+def parse_requirement(text: str, metrics: Sequence[str] = tuple(COUNTED_METRICS)) -> Requirement:
     """Parse a requirement such as `bleu=40`."""
     name, _, value = (part.strip() for part in text.partition("="))
     if name not in metrics:

@@ -7,25 +7,25 @@ time and memory. Memory is counted exactly; times depend on the machine and vary
 import gc
 import time
 import tracemalloc
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.experiments.colours import BLUE, GREY, VERMILION
 from clearhead.experiments.experiment import Cell, Experiment, ResultTable
+from clearhead.experiments.panel import Panel
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import scale, softmax
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 TITLE = "The cost of attention grows with the square of the length"
-SIZE = (10.0, 4.5)
 LENGTHS = (64, 128, 256, 512, 1024, 2048)
 WIDTH = 64
 NUM_REPEATS = 3
 _LEAST_SECONDS = 0.1  # short runs are repeated more often, because their times vary more
 _MEBIBYTE = 2**20
+_MEMORY = ("peak memory (MiB)", "one n × n matrix (MiB)")
+PANELS = (
+    Panel("Memory of the weights", _MEMORY, "tokens", log="xy", label="MiB"),
+    Panel("Time (depends on the machine)", ("time (ms)",), "tokens", log="xy"),
+)
 
 
 def run(seed: int) -> Experiment:
@@ -36,7 +36,7 @@ def run(seed: int) -> Experiment:
         q, k = random.standard_normal((2, length, WIDTH))
         seconds, peak = best_time(q, k), peak_memory(q, k)
         rows.append((length, 1000.0 * seconds, peak / _MEBIBYTE, 8 * length**2 / _MEBIBYTE))
-    columns = ("tokens", "time (ms)", "peak memory (MiB)", "one n × n matrix (MiB)")
+    columns = ("tokens", "time (ms)", *_MEMORY)
     title = f"weights = softmax(Q Kᵀ / √d), d = {WIDTH}, float64, one core, fastest of at least {NUM_REPEATS} runs"
     time_growth, memory_growth = (growth(LENGTHS, [float(row[column]) for row in rows]) for column in (1, 2))
     growths: tuple[tuple[Cell, ...], ...] = (("time", time_growth), ("peak memory", memory_growth))
@@ -51,7 +51,7 @@ def run(seed: int) -> Experiment:
         ResultTable(title, columns, tuple(rows)),
         ResultTable("growth as a power of the length", ("quantity", "exponent"), growths),
     )
-    return Experiment("cost", TITLE, seed, claim, finding, tables, {})
+    return Experiment("cost", TITLE, seed, claim, finding, tables)
 
 
 def weigh(q: Array, k: Array) -> Array:
@@ -93,24 +93,3 @@ def peak_memory(q: Array, k: Array) -> int:
 def growth(lengths: tuple[int, ...], amounts: list[float]) -> float:
     """Return the p of the best fit amount = c nᵖ: the slope of the line through the logarithms."""
     return float(np.polyfit(np.log(lengths), np.log(amounts), 1)[0])
-
-
-def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw time and memory against the length, with an exact square for comparison."""
-    table, growths = result.tables
-    lengths = table.column("tokens")
-    panels = (
-        ("Peak memory", "peak memory (MiB)", BLUE, growths.rows[1][1]),
-        ("Time (depends on the machine)", "time (ms)", VERMILION, growths.rows[0][1]),
-    )
-    for axes, (title, column, colour, power) in zip(figure.subplots(1, 2), panels, strict=True):
-        amounts = [float(amount) for amount in table.column(column)]
-        square = [amounts[-1] * (length / LENGTHS[-1]) ** 2 for length in LENGTHS]
-        axes.plot(lengths, square, ":", color=GREY, label="exact square, n²")
-        axes.plot(lengths, amounts, "o-", color=colour, label=f"measured, about n^{float(power):.2f}")
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xticks(LENGTHS, [str(length) for length in LENGTHS])
-        axes.minorticks_off()
-        axes.set(title=title, xlabel="tokens n", ylabel=column)
-        axes.legend()

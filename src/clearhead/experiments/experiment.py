@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class ResultTable:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A claim, the finding, the tables that support it, and the arrays that the plot needs."""
+    """A claim, the tables, the finding if a sentence can say it, and arrays that the plot needs and no table has."""
 
     name: str
     title: str
@@ -37,7 +37,7 @@ class Experiment:
     claim: str
     finding: str
     tables: tuple[ResultTable, ...]
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, Array] = field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Experiment) and self.to_data() == other.to_data()
@@ -75,7 +75,9 @@ class Experiment:
 
     def to_markdown(self) -> str:
         """Return the claim, the finding and the tables as Markdown."""
-        parts = [f"**Claim.** {self.claim}", f"**Finding.** {self.finding}"]
+        parts = [f"**Claim.** {self.claim}"]
+        if self.finding:
+            parts.append(f"**Finding.** {self.finding}")
         for table in self.tables:
             lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
             lines += ["| " + " | ".join(map(format_cell, row)) + " |" for row in table.rows]

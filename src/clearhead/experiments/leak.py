@@ -10,25 +10,26 @@ the token; the prediction is the token with the largest weight. The model copies
 The sequences are random, so earlier tokens do not help: chance is one divided by the size of the vocabulary.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from clearhead.experiments.colours import BLUE, GREY, INK, VERMILION
 from clearhead.experiments.experiment import Experiment, ResultTable
+from clearhead.experiments.panel import Panel
 from clearhead.worksheet import solve
 from clearhead.worksheet.arrays import Array, Ids
 from clearhead.worksheet.reference import divide, mask, mix, project, score, softmax
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 TITLE = "A decoder without a mask reads the answer"
-SIZE = (11.0, 4.4)
 VOCABULARY = 7
 LENGTH = 11
 NUM_SEQUENCES = 1000
 _SHARPNESS = 50.0  # the other tokens get a weight of about e^-50, which is negligible
+_WORDS = ("word 1", "word 2", "word 3")
+_ACCURACIES = ("accuracy in training", "accuracy at inference")
+PANELS = (
+    Panel("No mask: word 1 reads words 2 and 3", _WORDS, "mixture for", label="weight"),
+    Panel("Masked, renormalised", _WORDS, "mixture for", tables={1: ""}, label="weight"),
+    Panel(f"The copier (chance: {1 / VOCABULARY:.2f})", _ACCURACIES, "attention", tables={2: ""}, label="accuracy"),
+)
 
 
 def run(seed: int) -> Experiment:
@@ -36,17 +37,16 @@ def run(seed: int) -> Experiment:
     weights = solve("leak").answers[0]  # its vectors are one-hot, so the mixtures are the weights
     allowed = np.tri(len(weights), dtype=bool)
     masked = divide(mask(weights, allowed, 0.0))
-    words = [f"word {number}" for number in range(1, len(weights) + 1)]
     leaks = [float(np.sum(row[~may])) for row, may in zip(weights, allowed, strict=True)]
     unmasked_table = ResultTable(
         "weights from the lecture notes: each word is a mixture of all three",
-        ("mixture for", *words, "share from later words"),
-        tuple((word, *row.tolist(), leak) for word, row, leak in zip(words, weights, leaks, strict=True)),
+        ("mixture for", *_WORDS, "share from later words"),
+        tuple((word, *row.tolist(), leak) for word, row, leak in zip(_WORDS, weights, leaks, strict=True)),
     )
     masked_table = ResultTable(
         "the same weights, masked and renormalised",
-        ("mixture for", *words),
-        tuple((word, *row.tolist()) for word, row in zip(words, masked, strict=True)),
+        ("mixture for", *_WORDS),
+        tuple((word, *row.tolist()) for word, row in zip(_WORDS, masked, strict=True)),
     )
     tokens = np.random.default_rng(seed).integers(VOCABULARY, size=(NUM_SEQUENCES, LENGTH))
     rows = []
@@ -63,7 +63,7 @@ def run(seed: int) -> Experiment:
     scores = ResultTable(
         f"the copier on {NUM_SEQUENCES:,} sequences of length {LENGTH}, vocabulary {VOCABULARY}, "
         f"chance {1 / VOCABULARY:.4f}",
-        ("attention", "accuracy in training", "accuracy at inference", "same prediction in both"),
+        ("attention", *_ACCURACIES, "same prediction in both"),
         tuple(rows),
     )
     (_, leaky, leaky_later, _), (_, honest, honest_later, same) = rows
@@ -76,8 +76,7 @@ def run(seed: int) -> Experiment:
         "Without a mask, a decoder in training can read the token that it must predict. At inference it cannot, so its "
         "training accuracy is meaningless."
     )
-    arrays = {"weights": weights, "masked weights": masked, "accuracy": np.array([row[1:3] for row in rows])}
-    return Experiment("leak", TITLE, seed, claim, finding, (unmasked_table, masked_table, scores), arrays)
+    return Experiment("leak", TITLE, seed, claim, finding, (unmasked_table, masked_table, scores))
 
 
 def copier() -> tuple[Array, Array, Array]:
@@ -112,35 +111,3 @@ def predict_step_by_step(tokens: Ids, is_causal: bool) -> Ids:
 def accuracy(predicted: Ids, tokens: Ids) -> float:
     """Return the share of next tokens that were predicted correctly; the last position has no next token."""
     return float(np.mean(predicted[:, :-1] == tokens[:, 1:]))
-
-
-def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the weights, the masked weights and the accuracy of the copier."""
-    unmasked_axes, masked_axes, score_axes = figure.subplots(1, 3, width_ratios=(1, 1, 1.25))
-    for axes, name, title in (
-        (unmasked_axes, "weights", "No mask: orange = leak"),
-        (masked_axes, "masked weights", "Masked, renormalised"),
-    ):
-        weights = result.arrays[name]
-        for (row, column), weight in np.ndenumerate(weights):
-            is_leak = column > row and weight > 0
-            colour = VERMILION if is_leak else (INK if weight > 0 else GREY)
-            style = "bold" if is_leak else "normal"
-            # Rectangles of transparent ink, not an image: their colour can change in dark mode.
-            axes.bar(column, -1, 1, bottom=row + 0.5, color=INK, alpha=0.4 * weight, linewidth=0)
-            axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=colour, fontsize=16, weight=style)
-        axes.set_xticks(range(3), ["1", "2", "3"])
-        axes.set_yticks(range(3), ["1", "2", "3"])
-        axes.set(title=title, xlabel="word attended to", ylabel="word", xlim=(-0.5, 2.5), ylim=(2.5, -0.5))
-        axes.set_aspect("equal")
-        axes.spines[:].set_visible(False)
-    scores = 100 * result.arrays["accuracy"]
-    for index, (name, colour) in enumerate((("without a mask", VERMILION), ("with a mask", BLUE))):
-        bars = score_axes.bar(np.arange(2) + 0.4 * index, scores[index], 0.36, color=colour, label=name)
-        score_axes.bar_label(bars, fmt="%.0f %%", padding=3, fontsize=12)
-    score_axes.axhline(100 / VOCABULARY, color=GREY, linestyle=":", linewidth=2, label="chance")
-    score_axes.set_xticks([0.2, 1.2], ["training, with\nlater tokens", "inference, without\nlater tokens"])
-    score_axes.set(
-        title=f"The copier (vocabulary {VOCABULARY})", ylabel="accuracy (%)", ylim=(0, 118), yticks=[0, 50, 100]
-    )
-    score_axes.legend(loc="upper right")

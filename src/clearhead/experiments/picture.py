@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from clearhead.errors import ClearheadError, not_installed
 from clearhead.experiments.colours import DARK, INK, PAPER
 from clearhead.experiments.experiment import Experiment
+from clearhead.experiments.panel import draw_panels, size_of
 from clearhead.experiments.registry import find_experiment
+from clearhead.files.output_format import format_of_file
 from clearhead.files.writing import write_file
 
 if TYPE_CHECKING:
@@ -53,8 +55,7 @@ STYLE: Any = {  # matplotlib's own type for this is a list of all settings
 
 def check_picture(path: Path) -> None:
     """Raise ClearheadError before anything is measured if the plot could not be written."""
-    if path.suffix.lower().removeprefix(".") not in FORMATS:
-        raise ClearheadError(f"{path} is neither an SVG nor a PNG. Use a file name that ends in .svg or .png.")
+    format_of_file(path, FORMATS, default="svg", option="picture")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -64,17 +65,23 @@ def check_picture(path: Path) -> None:
 def draw_picture(result: Experiment, module: ModuleType | None = None) -> "Figure":
     """Return the plot of an experiment as a matplotlib Figure.
 
-    `module` has the SIZE of the plot and draws it; by default it is the experiment with the name of the result.
+    `module` is by default the experiment with the name of the result. It has the PANELS of the plot, or its SIZE in
+    inches and a function that draws it.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     experiment = find_experiment(result.name) if module is None else module
+    panels = getattr(experiment, "PANELS", ())
+    size = size_of(panels) if panels else experiment.SIZE
     with rc_context(STYLE):
-        figure = Figure(figsize=experiment.SIZE, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12, wspace=0.03))
+        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12, wspace=0.03))
         figure.suptitle(result.title, x=0.01, ha="left")
-        experiment.draw(result, figure)
+        if panels:
+            draw_panels(result, figure, panels)
+        else:
+            experiment.draw(result, figure)
     return figure
 
 
@@ -83,10 +90,15 @@ def save_picture(result: Experiment, path: Path, module: ModuleType | None = Non
     check_picture(path)
     from matplotlib import rc_context
 
-    kind = path.suffix.lower().removeprefix(".")
+    kind = format_of_file(path, FORMATS, default="svg")
     metadata: dict[str, Any] = {"Software": "clearhead"}
     if kind == "svg":
-        metadata = {"Date": None, "Creator": "clearhead", "Title": result.title, "Description": result.finding}
+        metadata = {
+            "Date": None,
+            "Creator": "clearhead",
+            "Title": result.title,
+            "Description": result.finding or result.claim,
+        }
     content = BytesIO()
     with rc_context(STYLE):
         draw_picture(result, module).savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.experiments.colours import BLUE, GREY, VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
+from clearhead.experiments.experiment import Cell, Experiment, ResultTable, format_cell
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import angle, position
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TITLE = "Why positions are sines and cosines"
@@ -62,15 +60,14 @@ def run(seed: int) -> Experiment:
     finding = (
         f"For positions 0 … {LAST}, the count reaches {float(count[1]):.0f}. sin(pos) stays within ±1, but two "
         f"positions are only {float(sine[2]):.0e} apart. The {WIDTH} numbers of PE stay within ±1, and any two "
-        f"positions are at least {float(sines[2]):.2f} apart. A step of k is the same rotation at every position, with "
-        f"an error of {_below(max(errors))}."
+        f"positions are at least {float(sines[2]):.2f} apart. A step of k is the same rotation at every position "
+        f"(largest error: {format_cell(max(errors))})."
     )
     claim = (
         "A count is unbounded and a single sine repeats, but sines of many frequencies are bounded and distinct, and "
         "they encode relative positions."
     )
-    bits = counter_bits()
-    arrays = {"positions": vectors[:NUM_SHOWN], "bits": bits, "changes": sign_changes(vectors)}
+    arrays = {"positions": vectors[:NUM_SHOWN], "bits": counter_bits()}
     return Experiment("positions", TITLE, seed, claim, finding, tables, arrays)
 
 
@@ -132,46 +129,12 @@ def _change_rows(vectors: Array) -> tuple[tuple[Cell, ...], ...]:
     return tuple(rows)
 
 
-def _below(error: float) -> str:
-    return "less than 1e-12" if error < 1e-12 else f"{error:.0e}"
-
-
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the 50 × 128 encodings, a binary counter, and the smallest distance in each encoding."""
-    grid = figure.add_gridspec(1, 2, width_ratios=(1.9, 1))
-    encoding_panel, counter_panel = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
-    heat = encoding_panel.subplots()
-    image = heat.imshow(
-        result.arrays["positions"], cmap="cividis", vmin=-1, vmax=1, aspect="auto", interpolation="nearest"
-    )
-    heat.set(title=f"PE: {NUM_SHOWN} positions × {WIDTH} dimensions", xlabel="dimension", ylabel="position")
-    heat.set_xticks(range(0, WIDTH, 16))
-    encoding_panel.colorbar(image, ax=heat, label="value", ticks=[-1, 0, 1], pad=0.02)
-    counter, nearness = counter_panel.subplots(2, 1, height_ratios=(1.5, 1))
-    counter.imshow(result.arrays["bits"], cmap="cividis", aspect="auto", interpolation="nearest")
-    counter.set_xticks(range(NUM_BITS), [str(bit) for bit in reversed(range(NUM_BITS))])
-    counter.set_yticks([0, 5, 10, 15])
-    counter.set(title="0 … 15 in binary (yellow = 1)", xlabel="bit (0 changes at every step)", ylabel="number")
-    for axes in (heat, counter):
+    """Draw the 50 × 128 encodings and a binary counter: no table has them."""
+    encoding, counter = figure.subplots(1, 2, width_ratios=(2.6, 1))
+    for axes, name in ((encoding, "positions"), (counter, "bits")):
+        axes.imshow(result.arrays[name], cmap="cividis", aspect="auto", interpolation="nearest")
         axes.spines[:].set_visible(False)
-    _draw_nearness(result.tables[0], nearness)
-
-
-def _draw_nearness(table: ResultTable, axes: "Axes") -> None:
-    names = ("count", "sin(pos)", "PE")
-    colours = (GREY, VERMILION, BLUE)
-    rows = zip(table.column("smallest distance"), table.column("largest number"), colours, strict=True)
-    for height, (distance, largest, colour) in enumerate(rows):
-        axes.plot(float(distance), height, "o", color=colour, markersize=10)
-        side, gap = ("left", 10) if float(distance) < 1e-3 else ("right", -10)
-        bound = f"reaches {float(largest):,.0f}"
-        axes.annotate(bound, (float(distance), height), (gap, 0), textcoords="offset points", ha=side, va="center")
-    axes.set_xscale("log")
-    axes.set(
-        xlim=(1e-8, 10),
-        ylim=(2.5, -0.5),
-        title=f"Nearest two of 0 … {LAST:,}",
-        xlabel="distance between their encodings",
-    )
-    axes.set_yticks(range(3), names)
-    axes.minorticks_off()
+    encoding.set(title=f"PE from -1 (blue) to 1 (yellow): {NUM_SHOWN} positions", xlabel="dimension", ylabel="position")
+    counter.set_xticks(range(NUM_BITS), [str(bit) for bit in reversed(range(NUM_BITS))])
+    counter.set(title="0 … 15 in binary (yellow = 1)", xlabel="bit (0 changes at every step)", ylabel="number")

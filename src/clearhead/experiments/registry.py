@@ -6,7 +6,8 @@ from types import ModuleType
 from clearhead.errors import ClearheadError, did_you_mean
 from clearhead.experiments import cost, leak, norms, order, positions, static, variance
 
-# A module has TITLE, SIZE (of its plot, in inches), run(seed) -> Experiment, and draw(result, figure).
+# A module has TITLE, run(seed) -> Experiment, and PANELS of its plot. Where these would not show what it argues, it has
+# SIZE (in inches) and draw(result, figure) instead.
 EXPERIMENTS: Mapping[str, ModuleType] = {
     "variance": variance,
     "positions": positions,

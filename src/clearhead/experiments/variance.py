@@ -5,24 +5,24 @@ scores softmax gives almost all weight to one key, and its gradient is then almo
 same variance for every d.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from clearhead.experiments.colours import BLUE, GREY, VERMILION
 from clearhead.experiments.experiment import Cell, Experiment, ResultTable
+from clearhead.experiments.panel import Panel
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import scale, softmax
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 TITLE = "Why scores are divided by √d"
-SIZE = (11.0, 4.3)
 DIMENSIONS = tuple(2**power for power in range(11))
 NUM_QUERIES = 8192
 NUM_KEYS = 16  # that each query chooses among
 _COLUMNS = ("d", "variance", "largest weight", "entropy (nats)", "mean |∂a/∂s|")
+_LINES = {0: "q·k", 1: "q·k / √d"}
+PANELS = (
+    Panel("Variance of a score", ("variance",), "d", tables=_LINES, log="xy"),
+    Panel("Largest weight of softmax", ("largest weight",), "d", tables=_LINES, log="x"),
+    Panel("Gradient of softmax", ("mean |∂a/∂s|",), "d", tables=_LINES, log="x"),
+)
 
 
 def run(seed: int) -> Experiment:
@@ -52,7 +52,7 @@ def run(seed: int) -> Experiment:
         ),
         ResultTable("scores q·k/√d of the same vectors", _COLUMNS, tuple(scaled)),
     )
-    return Experiment("variance", TITLE, seed, claim, finding, tables, {})
+    return Experiment("variance", TITLE, seed, claim, finding, tables)
 
 
 def random_scores(random: np.random.Generator, width: int) -> Array:
@@ -85,26 +85,3 @@ def mean_entropy(weights: Array) -> float:
     """Return the mean of -Σ a ln a, where 0 ln 0 is 0."""
     logarithms = np.log(np.where(weights > 0.0, weights, 1.0))
     return float(np.mean(-np.sum(weights * logarithms, axis=1)))
-
-
-def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the variance, the largest weight and the gradient against the dimension, with and without scaling."""
-    plain, scaled = result.tables
-    width = plain.column("d")
-    panels = (
-        ("Variance of a score", "variance", "variance"),
-        ("Largest weight of softmax", "largest weight", f"mean largest of {NUM_KEYS} weights"),
-        ("Gradient of softmax", "mean |∂a/∂s|", "mean |∂a/∂s|"),
-    )
-    for axes, (title, column, label) in zip(figure.subplots(1, 3), panels, strict=True):
-        axes.plot(width, plain.column(column), "o-", color=VERMILION, label="q·k")
-        axes.plot(width, scaled.column(column), "s-", color=BLUE, label="q·k / √d")
-        axes.set_xscale("log", base=2)
-        axes.set_xticks([1, 4, 16, 64, 256, 1024], ["1", "4", "16", "64", "256", "1024"])
-        axes.set(title=title, xlabel="dimension d", ylabel=label)
-    variances, largest, gradients = figure.axes
-    variances.plot(width, width, ":", color=GREY, label="theory: d", zorder=3)
-    variances.set_yscale("log")
-    variances.legend()
-    largest.set_ylim(0, 1)
-    gradients.set_ylim(0)

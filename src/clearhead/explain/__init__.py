@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from clearhead.explain.options import ExplainOptions
     from clearhead.explain.page.page import explanation_page
     from clearhead.explain.sentence import explain
-    from clearhead.explain.what_if_corpus import CorpusChange, what_if_on_corpus
     from clearhead.explain.what_if_sentence import WhatIf, what_if
 
 _HOMES = {
@@ -27,12 +26,10 @@ _HOMES = {
     "explain": "sentence",
     "explanation_page": "page.page",
     **dict.fromkeys(("WhatIf", "what_if"), "what_if_sentence"),
-    **dict.fromkeys(("CorpusChange", "what_if_on_corpus"), "what_if_corpus"),
 }
 
 __all__ = [
     "Comparison",
-    "CorpusChange",
     "ExplainOptions",
     "Explanation",
     "Intervention",
@@ -47,7 +44,6 @@ __all__ = [
     "to_dict",
     "to_npz",
     "what_if",
-    "what_if_on_corpus",
 ]
 
 

@@ -26,12 +26,18 @@ def checked_config(path: str | Path | ModelFolder, what: str | None = None) -> M
     """
     refuse_exported(path)
     config = load_config(find_model(path))
-    if what is not None and config.architecture != "transformer":
+    if what is not None:
+        require_heads(config, what)
+    return config
+
+
+def require_heads(config: ModelConfig, what: str) -> None:
+    """Raise ConfigError unless a model is a Transformer; `what` needs its heads."""
+    if config.architecture != "transformer":
         raise ConfigError(
             f"{what} needs the heads and layers of a Transformer, but this model is {config.architecture}."
             f"{_INSTEAD.get(what, '')}"
         )
-    return config
 
 
 def refuse_exported(path: str | Path | ModelFolder) -> None:

@@ -18,7 +18,7 @@ from clearhead.explain.opening import LoadedModel, double_copy, explained_model,
 from clearhead.explain.options import check_text
 from clearhead.explain.token_row import TokenRow, plain_word
 from clearhead.explain.traced_pass import to_array, trace_pass
-from clearhead.model.protocol import TrainableModel
+from clearhead.model.base import SequenceModel
 from clearhead.worksheet.arrays import Array
 
 
@@ -137,7 +137,7 @@ def _shared_word(rows: list[TokenRow], word: str | None) -> list[int]:
     return [row.find_word(word) for row in rows]
 
 
-def _side(model: TrainableModel, row: TokenRow, word: int) -> ComparedSide:
+def _side(model: SequenceModel, row: TokenRow, word: int) -> ComparedSide:
     positions = row.tokens_of(word)
     ids = [row.ids[position] for position in positions]
     if model.can_continue_text:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from operator import itemgetter
 
 from clearhead.decoding.engines.engine import EngineNeeds
 from clearhead.decoding.hidden_pieces import HiddenPieces
@@ -12,8 +11,8 @@ from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import DataError
-from clearhead.explain.explanation import Continuation, ExplainedToken
-from clearhead.explain.options import MAX_SEARCHES, check_text
+from clearhead.explain.explanation import Continuation
+from clearhead.explain.options import check_text
 from clearhead.text.special import language_tag
 from clearhead.text.tokeniser import split_tag
 
@@ -40,36 +39,6 @@ def continue_from(
     hypothesis = continued(translator, source, [tuple(tokens)], search)[0]
     log_prob = hypothesis.log_probs[len(tokens) - 1]
     return _continuation(translator, len(tokens) - 1, tokens[-1], log_prob, hypothesis)
-
-
-def forced_tokens(
-    translator: Translator,
-    source: Sequence[int],
-    outputs: Sequence[ExplainedToken],
-    number: int,
-    search: SearchSettings,
-) -> tuple[Continuation, ...]:
-    """Force the `number` most probable other tokens at every position of a translation, all in one batch.
-
-    A long translation has too many positions: there, only the most probable other tokens of all positions are forced.
-    `source` are the ids without the end token.
-    """
-    never = set(translator.model.config.never_written)
-    tokens = [output.token for output in outputs]
-    forced = [
-        (output.position, other)
-        for output in outputs
-        for other in [other for other in output.alternatives if other.token not in {output.token, *never}][:number]
-    ]
-    if len(outputs) > MAX_SEARCHES:
-        forced = sorted(sorted(forced, key=lambda pair: -pair[1].probability)[:MAX_SEARCHES], key=itemgetter(0))
-    prefixes = [(*tokens[:position], other.token) for position, other in forced]
-    hypotheses = continued(translator, source, prefixes, search)
-    texts = translator.vocabularies.target.decode([hypothesis.tokens for hypothesis in hypotheses])
-    return tuple(
-        Continuation(position, other.token, other.probability, text, hypothesis)
-        for (position, other), text, hypothesis in zip(forced, texts, hypotheses, strict=True)
-    )
 
 
 def continued(

@@ -18,8 +18,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from clearhead.decoding.scoring import token_log_probs
 from clearhead.explain.token_row import TokenRow
 from clearhead.explain.traced_pass import AttentionStack, complete_model, to_array
+from clearhead.model.base import SequenceModel
 from clearhead.model.batch import Batch, padded
-from clearhead.model.protocol import SequenceModel, TrainableModel
 from clearhead.worksheet.arrays import Array
 
 Method = Literal["attention_norm", "gradient_input", "leave_out"]
@@ -111,13 +111,14 @@ class _LastLogits(nn.Module):
         """
         model = self.model
         if model.can_classify:
-            return model(Batch(places, is_padded=False))
+            logits: Tensor = model(Batch(places, is_padded=False))
+            return logits
         memory = model.encode(places, is_padded=False) if model.can_translate else None
         states = model.decode_states(places if memory is None else model.shifted(answers), memory)
         return model.project(states[0, first:])
 
 
-def gradients(model: TrainableModel, source: Sequence[int] | None, target: Sequence[int]) -> Array:
+def gradients(model: SequenceModel, source: Sequence[int] | None, target: Sequence[int]) -> Array:
     """Return gradient · input (T, S): of log P of each target token by the embedding of each source token.
 
     Without a source, the inputs of the decoder take its place. For a classifier, `target` has the classes. Every input
@@ -138,7 +139,7 @@ def gradients(model: TrainableModel, source: Sequence[int] | None, target: Seque
     return np.concatenate(chunks)
 
 
-def embeddings_of(model: TrainableModel, ids: Tensor) -> Tensor:
+def embeddings_of(model: SequenceModel, ids: Tensor) -> Tensor:
     """Return the embeddings (T, D) of the ids (T,) that a model reads: of its source, or of its text."""
     table: Tensor = model.state_dict()[f"{_input_side(model)}.embedding.weight"]
     return table[ids]

@@ -9,13 +9,17 @@ from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.explain.contributions import Disagreement, Method, disagreement
 from clearhead.explain.head_kind import HeadStatistics, sentence_statistics
 from clearhead.explain.lens import LensLayer, RankedToken
-from clearhead.explain.missing_parts import MissingPart, missing_parts
 from clearhead.explain.rollout import Rollout
 from clearhead.explain.search_tree import SearchTree
 from clearhead.explain.token_row import TokenRow
 from clearhead.explain.traced_pass import AttentionStack, StackName, TracedPass
 from clearhead.model import ModelConfig
 from clearhead.worksheet.arrays import Array
+
+_LAYERS = {
+    "recurrent": "a layer of a recurrent model reads one token after the other",
+    "convolutional": "a layer of a convolutional model mixes each token with its neighbours",
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,35 @@ class Continuation:
     hypothesis: Hypothesis
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class MissingPart:
+    """A part that an explanation does not have, and the reason, as the second half of a sentence."""
+
+    part: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.part}: {self.reason}."
+
+
+def missing_parts(config: ModelConfig) -> tuple[MissingPart, ...]:
+    """Return what the explanation of a model does not have; nothing is missing for a Transformer."""
+    if config.architecture == "transformer":
+        return ()
+    parts = [
+        MissingPart(
+            "self-attention heads", f"{_LAYERS[config.architecture]} and has no attention weights between tokens"
+        ),
+        MissingPart("attention rollout", "it multiplies the self-attention weights of all layers"),
+        MissingPart("logit lens", "it reads the residual stream of a Transformer, layer by layer"),
+    ]
+    if config.shape == "encoder-decoder" and config.architecture == "recurrent" and not config.has_memory_attention:
+        reason = "the decoder of this model sees the source only through the state that it starts with"
+        parts.append(MissingPart("attention to the source", reason))
+    return tuple(parts)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Explanation:
     """Everything about one sentence and its translation, a text of a language model, or a classified text.
 
@@ -109,19 +141,18 @@ class Explanation:
 
     kind: Literal["translation", "text", "classes"]
     model: ExplainedModel
-    source: TokenRow | None
-    target: TokenRow | None
-    language: str | None
-    inputs: tuple[str, ...]  # the pieces that the decoder reads: the start token, then the target without its last
-    is_given: bool  # whether the target or its beginning (`prefix`) was given, rather than translated
-    translation: TranslationChoice | None
+    source: TokenRow | None = None
+    target: TokenRow | None = None
+    language: str | None = None
+    inputs: tuple[str, ...] = ()  # the pieces that the decoder reads: the start token, then the target without its last
+    is_given: bool = False  # whether the target or its beginning (`prefix`) was given, rather than translated
+    translation: TranslationChoice | None = None
     traced: TracedPass
     rollout: Rollout
     outputs: tuple[ExplainedToken, ...]
     contributions: Contributions
-    left_out: tuple[LeftOutWord, ...]
-    search: SearchTree | None
-    continuations: tuple[Continuation, ...]
+    left_out: tuple[LeftOutWord, ...] = ()
+    search: SearchTree | None = None
     pieces: Mapping[int, str]
     sums: tuple[str, ...] = ()  # names of the heads whose vectors are written too
     has_projections: bool = False  # whether their projections are written too

@@ -79,8 +79,7 @@ def to_dict(explanation: Explanation, first_source: int = 0, first_target: int =
         "tokens": [] if is_classes else outputs[slice(*window.target)],
         "methods": {name: METHODS[name] for name in explanation.contributions.by_word},
         "left_out": [asdict(word) for word in explanation.left_out],
-        "search": None if search is None else _rounded_numbers(search.to_dict()),
-        "continuations": _continuations(explanation),
+        "search": None if search is None else _rounded_numbers(search.to_dict(), DIGITS["log_probs"]),
         "sums": _sums(explanation, window),
         "classes": [{"class": output["token"], "label": output["piece"], **output} for output in outputs]
         if is_classes
@@ -185,21 +184,11 @@ def _head(explanation: Explanation, stack: AttentionStack, layer: int, head: int
     if (layer, head) in stack.removed:
         weights = np.zeros_like(window.cut(stack.weights[layer, head], stack.name))
         return {"name": name, "kind": REMOVED, **dict.fromkeys(_STATISTICS), "weights": weights.tolist()}
-    kind, digits = explanation.kinds[name], DIGITS["weights"]
-    shares = {
-        "offset_share": kind.offset_share,
-        "first_share": kind.first_share,
-        "end_share": kind.end_share,
-        "diagonal_share": kind.diagonal_share,
-        "near_share": kind.near_share,
-        "spread": kind.spread,
-    }
+    statistics, digits = explanation.kinds[name], DIGITS["weights"]
     return {
         "name": name,
-        "kind": kind.kind,
-        "confidence": round(kind.confidence, digits),
-        "offset": kind.offset,
-        **{name: None if share is None else round(share, digits) for name, share in shares.items()},
+        "kind": statistics.kind,
+        **_rounded_numbers({field: getattr(statistics, field) for field in _STATISTICS}, digits),
         "weights": rounded(window.cut(stack.weights[layer, head], stack.name), digits),
     }
 
@@ -260,27 +249,9 @@ def _output(explanation: Explanation, position: int, window: _Window) -> dict[st
             name: rounded(values[position, slice(*span)], digits) for name, values in contributions.by_token.items()
         },
         "top": dict(disagreement.top),
-        "agreement": {
-            pair: None if value is None else round(value, digits) for pair, value in disagreement.agreement.items()
-        },
+        "agreement": _rounded_numbers(dict(disagreement.agreement), digits),
         "is_disputed": disagreement.is_disputed,
     }
-
-
-def _continuations(explanation: Explanation) -> list[dict[str, Any]]:
-    return [
-        {
-            "position": other.position,
-            "token": other.token,
-            "piece": explanation.pieces[other.token],
-            "probability": _probability(other.probability),
-            "text": other.text,
-            "pieces": [explanation.pieces[token] for token in other.hypothesis.tokens],
-            "log_prob": round(other.hypothesis.log_prob, DIGITS["log_probs"]),
-            "score": round(other.hypothesis.score, DIGITS["log_probs"]),
-        }
-        for other in explanation.continuations
-    ]
 
 
 def _sums(explanation: Explanation, window: _Window) -> dict[str, Any]:
@@ -329,13 +300,13 @@ def rounded(array: Array, digits: int) -> Any:
     return (np.round(array, digits) + 0.0).tolist()
 
 
-def _rounded_numbers(value: Any) -> Any:
-    """Return data with every float rounded to the digits of log-probabilities."""
+def _rounded_numbers(value: Any, digits: int) -> Any:
+    """Return data with every float rounded."""
     if isinstance(value, dict):
-        return {key: _rounded_numbers(part) for key, part in value.items()}
+        return {key: _rounded_numbers(part, digits) for key, part in value.items()}
     if isinstance(value, list):
-        return [_rounded_numbers(part) for part in value]
-    return round(value, DIGITS["log_probs"]) if isinstance(value, float) else value
+        return [_rounded_numbers(part, digits) for part in value]
+    return round(value, digits) if isinstance(value, float) else value
 
 
 def _probability(value: float) -> float:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from clearhead.decoding.alignment_text import padded_to, width
+from clearhead.decoding.alignment_text import text_columns
 from clearhead.errors import printable
 from clearhead.explain.comparison import Comparison
 from clearhead.explain.explanation import ExplainedToken, Explanation
@@ -39,7 +39,7 @@ def comparison_text(comparison: Comparison) -> str:
     for number, side in enumerate(comparison.sides, 1):
         translation = "" if side.translation is None else f" → {printable(side.translation)}"
         lines.append(f"  {number}. {printable(side.row.text)}{translation}")
-    return "\n".join([*lines, "", *_columns([["vector", "cosine", "distance"], *rows])]) + "\n"
+    return "\n".join([*lines, "", *text_columns([["vector", "cosine", "distance"], *rows])]) + "\n"
 
 
 def _spelled(pieces: Sequence[str]) -> str:
@@ -53,7 +53,7 @@ def _table(explanation: Explanation) -> list[str]:
     rows = [[*heading, *decided, *(method.replace("_", " ") for method in methods)]]
     for output in explanation.outputs:
         rows.append(_row(explanation, output))
-    return _columns(rows)
+    return text_columns(rows)
 
 
 def _row(explanation: Explanation, output: ExplainedToken) -> list[str]:
@@ -104,8 +104,3 @@ def _heads(explanation: Explanation) -> list[str]:
             )
             lines.append(f"  {count} {kind}{most_confident}")
     return lines
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(width(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["  ".join(padded_to(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip() for row in rows]

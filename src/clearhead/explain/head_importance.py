@@ -3,7 +3,7 @@
 Losses are in nats per token, so that the importance |∂loss/∂gate| estimates the change of the loss to first order.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +14,11 @@ from torch import Tensor
 from clearhead.errors import DataError
 from clearhead.explain.token_pairs import Advance, TokenPair, batch_of, batch_tokens, batches_of, no_progress
 from clearhead.model import Batch, SequenceModel
-from clearhead.model.gates import NO_GATES, Gates, HeadGates
+from clearhead.model.gates import Gates
 from clearhead.model.heads import AttentionHead, attention_places, every_head
 from clearhead.model.memory import Memory
 from clearhead.model.modes import evaluation_mode
+from clearhead.model.probe import NO_PROBE, Probe
 
 Array = NDArray[np.float64]
 
@@ -55,7 +56,7 @@ def head_importance(
                 where: torch.ones(len(indices), num_heads[where], device=model.device, requires_grad=True)
                 for where in totals
             }
-            losses = _losses(model, batch, Gates(gates))
+            losses = _losses(model, batch, Probe(gates=Gates(gates)))
             gradients = torch.autograd.grad(_per_token(losses, model, batch).sum(), list(gates.values()))
             for total, gradient in zip(totals.values(), gradients, strict=True):
                 total += gradient.double().abs().sum(dim=0).cpu()
@@ -68,7 +69,7 @@ def mean_loss(model: SequenceModel, pairs: Sequence[TokenPair]) -> float:
     with evaluation_mode(model), torch.inference_mode():
         for indices in batches_of(pairs, batch_tokens(model)):
             batch = batch_of([pairs[index] for index in indices], model.config, model.device)
-            total += float(_losses(model, batch, NO_GATES).sum())
+            total += float(_losses(model, batch, NO_PROBE).sum())
             num_tokens += int(_num_tokens(model, batch).sum())
     return total / num_tokens
 
@@ -101,12 +102,10 @@ def _losses_by_head(
     advance: Advance,
 ) -> dict[AttentionHead | None, SentenceLosses]:
     choices: list[AttentionHead | None] = [None, *every_head(model.config)]
-    gates: Mapping[AttentionHead | None, HeadGates] = {
-        head: NO_GATES
-        if head is None
-        else Gates({head.where: layer_gates(head, model.config.num_heads_at(head.where)).to(model.device)})
-        for head in choices
-    }
+    probes: dict[AttentionHead | None, Probe] = {None: NO_PROBE}
+    for own in every_head(model.config):
+        gate = layer_gates(own, model.config.num_heads_at(own.where)).to(model.device)
+        probes[own] = Probe(gates=Gates({own.where: gate}))
     totals, num_tokens = np.zeros((len(choices), len(pairs))), np.zeros(len(pairs))
     batches = list(batches_of(pairs, batch_tokens(model)))
     with evaluation_mode(model), torch.inference_mode():
@@ -117,7 +116,7 @@ def _losses_by_head(
             for row, head in enumerate(choices):
                 advance(number * len(choices) + row, len(batches) * len(choices))
                 is_in_encoder = head is not None and head.kind.startswith("encoder")
-                losses = _losses(model, batch, gates[head], None if is_in_encoder else memory)
+                losses = _losses(model, batch, probes[head], None if is_in_encoder else memory)
                 totals[row, indices] = losses.cpu().numpy()
     return {head: SentenceLosses(totals[row], num_tokens) for row, head in enumerate(choices)}
 
@@ -130,17 +129,17 @@ def _memory(model: SequenceModel, batch: Batch) -> Memory | None:
     return model.encode(batch.source)
 
 
-def _losses(model: SequenceModel, batch: Batch, gates: HeadGates, memory: Memory | None = None) -> Tensor:
+def _losses(model: SequenceModel, batch: Batch, probe: Probe, memory: Memory | None = None) -> Tensor:
     """Return the summed cross-entropy of every sentence (B,) in float64; without a `memory` the source is encoded."""
     if model.can_classify:
         if batch.labels is None:
             raise DataError("a classifier needs the correct label of every sentence. Give labels.")
-        return -_log_probs(model(batch, gates=gates), batch.labels)
+        return -_log_probs(model(batch, probe=probe), batch.labels)
     assert batch.target is not None
     if memory is None and model.can_translate:
         assert batch.source is not None
-        memory = model.encode(batch.source, gates=gates)
-    logits = model.decode(model.shifted(batch.target), memory, gates=gates)  # (B, T, V)
+        memory = model.encode(batch.source, probe=probe)
+    logits = model.decode(model.shifted(batch.target), memory, probe=probe)  # (B, T, V)
     own = _log_probs(logits, batch.target)
     return -own.masked_fill(batch.target == model.config.pad, 0.0).sum(dim=1)
 

@@ -1,7 +1,8 @@
 """What every attention head of a model looks at, measured on sentences in batches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,12 +10,48 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from clearhead.errors import DataError
-from clearhead.explain.attention_reader import AttentionReader
 from clearhead.explain.head_kind import CountedPositions, HeadStatistics, HeadTotals
 from clearhead.explain.token_pairs import Advance, TokenPair, batch_of, batch_tokens, batches_of, no_progress
 from clearhead.model import Batch, SequenceModel
 from clearhead.model.heads import AttentionHead, every_head
 from clearhead.model.modes import evaluation_mode
+from clearhead.model.probe import Probe
+from clearhead.steps import Step, Trace
+
+Receive = Callable[[AttentionHead, Tensor, Tensor], None]
+
+
+class AttentionReader(Trace):
+    """A trace that records nothing, and hands the weights (B, Q, K) of each head to `receive`, so that no second
+    computation can differ from them.
+
+    The third argument is the mask (B or 1, Q, K) of the head: True where a query can see a key.
+    """
+
+    def __init__(self, receive: Receive) -> None:
+        super().__init__()
+        self._receive = receive
+        self._masks: dict[str, Tensor] = {}  # of the last attention layer, by its place
+
+    def at(self, *place: str | int) -> "AttentionReader":
+        """Return a child at `place`."""
+        child = AttentionReader.__new__(AttentionReader)
+        child.layout, child.givens, child.records = self.layout, self.givens, self.records
+        child._receive, child._masks = self._receive, self._masks
+        child.where = ".".join(str(part) for part in ([self.where] if self.where else []) + list(place))
+        return child
+
+    def give(self, name: str, value: Any, **labels: Any) -> None:
+        """Remember a mask, and ignore other values."""
+        if name == "M":
+            self._masks.clear()
+            self._masks[self.where] = value
+
+    def record(self, step: Step, value: Any, *, symbol: str = "", **inputs: Any) -> None:
+        """Hand on attention weights, and ignore other steps."""
+        where, is_head, number = self.where.rpartition(".head.")
+        if step.name == "softmax" and is_head:
+            self._receive(AttentionHead(where, int(number)), value, self._masks[where])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +105,9 @@ def _read_batch(model: SequenceModel, batch: Batch, totals: Mapping[AttentionHea
                 rows[index] = row[:length]
 
     reader = AttentionReader(receive)
-    memory = None if batch.source is None else model.encode(batch.source, trace=reader)
+    memory = None if batch.source is None else model.encode(batch.source, probe=Probe(reader))
     if batch.target is not None:
-        model.decode_states(model.shifted(batch.target), memory, trace=reader)
+        model.decode_states(model.shifted(batch.target), memory, probe=Probe(reader))
 
 
 def _counted(head: AttentionHead, batch: Batch, allowed: Tensor, model: SequenceModel) -> CountedPositions:

@@ -1,4 +1,4 @@
-"""A report on heads as a table for a terminal or Markdown, or as CSV with all digits."""
+"""Reports on heads and on pruning as tables for a terminal or Markdown, or as CSV with all digits."""
 
 import csv
 import io
@@ -7,6 +7,7 @@ from typing import Any
 
 from clearhead.evaluation.tables import ScoreTable
 from clearhead.explain.head_report import HeadReport, HeadRow, MeasuredChange
+from clearhead.explain.pruning import PruningReport, PruningRow
 
 _MEANINGS = (
     "head: layer and number, counted from 0, as in a trace",
@@ -19,7 +20,11 @@ _MEANINGS = (
     "of the offsets that at least two thirds of the queries can look at (* at least 90 %: positional)",
     "first, end: mean weight of the first token and of the end token",
 )
-
+_KINDS = {
+    "encoder.self_attention": "encoder",
+    "decoder.self_attention": "decoder",
+    "decoder.cross_attention": "cross",
+}
 
 # How to sort by a column: the most interesting head comes first, which is the one with the smallest of these values.
 _ORDERS: dict[str, Callable[[HeadRow], Any]] = {
@@ -59,8 +64,8 @@ def head_table(report: HeadReport, rows: Sequence[HeadRow] | None = None) -> Sco
     return ScoreTable(f"{number} attention heads", tuple(columns), cells, tuple(head_notes(report)))
 
 
-def to_csv(rows: Sequence[HeadRow]) -> str:
-    """Return the numbers of heads as CSV, with a heading; what was not measured is empty."""
+def to_csv(rows: Sequence[HeadRow | PruningRow]) -> str:
+    """Return the numbers of all rows as CSV, with a heading; what was not measured is empty."""
     text = io.StringIO()
     values = [row.to_dict() for row in rows]
     writer = csv.DictWriter(text, list(values[0]), lineterminator="\n")
@@ -111,3 +116,44 @@ def head_notes(report: HeadReport) -> list[str]:
             f"Δ BLEU: change if the head is removed; unchanged {report.bleu.value:.2f} ({report.bleu.signature})"
         )
     return notes
+
+
+# Pruning
+
+
+def pruning_table(report: PruningReport) -> ScoreTable:
+    """Return one row for each step; changes are those from the first row of the same part."""
+    kinds = list(report.rows[0].num_heads)
+    has_bleu, has_parts = report.rows[0].bleu is not None, len({row.part for row in report.rows}) > 1
+    columns = [
+        *["removed from"] * has_parts,
+        "heads",
+        *(_KINDS[kind] for kind in kinds),
+        "parameters",
+        "loss",
+        "Δ loss",
+    ]
+    columns += ["BLEU", "Δ BLEU"] if has_bleu else []
+    first: dict[str, PruningRow] = {}
+    rows = []
+    for row in report.rows:
+        base = first.setdefault(row.part, row)
+        cells = [*[row.part] * has_parts, str(row.total)]
+        cells += [str(row.num_heads[kind]) for kind in kinds]
+        cells += [f"{row.num_parameters:,}", f"{row.loss.value:.4f}", f"{row.loss.value - base.loss.value:+.4f}"]
+        if row.bleu is not None and base.bleu is not None:
+            cells += [f"{row.bleu.value:.2f}", f"{row.bleu.value - base.bleu.value:+.2f}"]
+        rows.append(tuple(cells))
+    return ScoreTable("Heads kept", tuple(columns), tuple(rows), tuple(_pruning_notes(report)))
+
+
+def _pruning_notes(report: PruningReport) -> list[str]:
+    row = report.rows[0]
+    if report.are_named:
+        notes = ["the heads that you named are removed"]
+    else:
+        notes = [
+            "heads are removed by importance, mean |∂loss/∂gate| on the same sentences, measured again at every step"
+        ]
+    notes.append(f"loss: nats per token ({row.loss.signature})")
+    return notes if row.bleu is None else [*notes, f"BLEU: {row.bleu.signature}"]

@@ -17,7 +17,7 @@ from clearhead.model.heads import find_heads
 if TYPE_CHECKING:
     from clearhead.model import SequenceModel
     from clearhead.model.gates import Gates, HeadGates
-    from clearhead.model.patch import StatePatch
+    from clearhead.model.probed import StatePatch
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,9 @@ class Patch:
 
     def __post_init__(self) -> None:
         if not all(plain_word(word) for pair in self.words.items() for word in pair):
-            raise ConfigError("a word to patch is empty. Give a word of the sentence.", options=("word",))
+            raise ConfigError("a word to patch is empty. Give a word of the sentence.")
         if not self.sentence.strip():
-            raise ConfigError(
-                "the other sentence is empty. Give the sentence that the states come from.", options=("from_sentence",)
-            )
+            raise ConfigError("the other sentence is empty. Give the sentence that the states come from.")
 
 
 @dataclass(frozen=True)
@@ -62,14 +60,12 @@ class Intervention:
         if not (self.without or self.uniform or self.swap or self.patch):
             raise ConfigError(
                 "there is nothing to change. Name heads to remove or to make uniform, a layer to patch, or a word to "
-                "swap.",
-                options=("without", "uniform", "patch", "swap"),
+                "swap."
             )
         for word, other in self.swap.items():
             if word == other:
                 raise ConfigError(
-                    f"'{printable(word[:40])}' would be swapped for itself, which changes nothing. Give another word.",
-                    options=("swap",),
+                    f"'{printable(word[:40])}' would be swapped for itself, which changes nothing. Give another word."
                 )
 
     @property
@@ -92,16 +88,6 @@ class Intervention:
             return NO_GATES
         return gates_of_heads(model, without=self.without, uniform=self.uniform)
 
-    def lines(self, config: ModelConfig) -> list[str]:
-        """Return a line for each change, with the number of heads that a pattern matches."""
-        lines = [f"without {_shown_heads(name, config)}" for name in self.without]
-        lines += [f"uniform attention in {_shown_heads(name, config)}" for name in self.uniform]
-        if self.patch is not None:
-            pairs = [word if word == other else f"{word}={other}" for word, other in self.patch.words.items()]
-            states = f"the states of {', '.join(pairs)}" if pairs else "all states"
-            lines.append(f"{states} after {self.patch.layer} from: {self.patch.sentence}")
-        return [printable(line) for line in lines + [f"{word} → {other}" for word, other in self.swap.items()]]
-
     def to_dict(self) -> dict[str, Any]:
         """Return the data for JSON."""
         patch = self.patch
@@ -111,11 +97,6 @@ class Intervention:
             "swap": dict(self.swap),
             "patch": patch and {"layer": patch.layer, "sentence": patch.sentence, "words": dict(patch.words)},
         }
-
-
-def _shown_heads(name: str, config: ModelConfig) -> str:
-    heads = find_heads([name], config)
-    return name if [str(head) for head in heads] == [name] else f"{name} ({len(heads)} heads)"
 
 
 def gates_of_heads(model: "SequenceModel", *, without: Sequence[str] = (), uniform: Sequence[str] = ()) -> "Gates":
@@ -129,22 +110,6 @@ def gates_of_heads(model: "SequenceModel", *, without: Sequence[str] = (), unifo
         raise ConfigError("no heads were named. Name a head to remove, or one to make uniform.")
     removed, flattened = (find_heads(names, model.config) for names in (without, uniform))
     return closed_gates(model.config, model.device, without=removed, uniform=flattened)
-
-
-def refuse_changes_of_a_sentence(intervention: Intervention) -> None:
-    """Raise ConfigError for changes that cannot be scored on a test set."""
-    if intervention.swap:
-        raise ConfigError(
-            "a test set cannot be scored with swapped words, because its references translate the words that were "
-            "replaced. Change heads, or give one sentence.",
-            options=("swap",),
-        )
-    if intervention.patch:
-        raise ConfigError(
-            "a patch cannot be scored on a test set, because its states belong to the tokens of one sentence. Change "
-            "heads, or give one sentence.",
-            options=("patch",),
-        )
 
 
 # Swapped words
@@ -174,8 +139,7 @@ def swap_words(text: str, words: Mapping[str, str]) -> str:
         own = [piece.strip(PUNCTUATION) for piece in text.split()]
         raise DataError(
             f"'{printable(text[:80])}' does not contain the word '{printable(word[:40])}', which should be swapped."
-            f"{did_you_mean(word, own)}",
-            options=("swap",),
+            f"{did_you_mean(word, own)}"
         )
     return swapped
 
@@ -204,7 +168,7 @@ def state_patch(model: "SequenceModel", patch: Patch, own: TokenRow, other: Toke
     import torch
 
     from clearhead.model.modes import evaluation_mode
-    from clearhead.model.patch import StatePatch, read_states
+    from clearhead.model.probed import StatePatch, read_states
     from clearhead.model.transformer import require_transformer
 
     model = require_transformer(model, "a patch")
@@ -221,8 +185,7 @@ def _layer_number(name: str, config: ModelConfig) -> int:
     if name not in names:
         choices = " to ".join(dict.fromkeys((names[0], names[-1]))) if names else "none"
         raise ConfigError(
-            f"there is no encoder layer '{printable(name[:40])}' in this model. Its layers are {choices}.",
-            options=("patch",),
+            f"there is no encoder layer '{printable(name[:40])}' in this model. Its layers are {choices}."
         )
     return names.index(name)
 
@@ -233,8 +196,7 @@ def _position_pairs(patch: Patch, own: TokenRow, other: TokenRow) -> list[tuple[
         if len(own) != len(other):
             raise DataError(
                 f"the sentence has {len(own)} tokens and the other sentence {len(other)}, with the end token. All "
-                "states can only be patched between sentences of equal length. Patch the states of a word instead.",
-                options=("word",),
+                "states can only be patched between sentences of equal length. Patch the states of a word instead."
             )
         return [(position, position) for position in range(len(own))]
     pairs: list[tuple[int, int]] = []
@@ -243,8 +205,7 @@ def _position_pairs(patch: Patch, own: TokenRow, other: TokenRow) -> list[tuple[
         if len(positions) != len(others):
             raise DataError(
                 f"'{printable(word[:40])}' has {len(positions)} tokens and '{printable(counterpart[:40])}' "
-                f"{len(others)}. Choose two words with the same number of tokens.",
-                options=("word",),
+                f"{len(others)}. Choose two words with the same number of tokens."
             )
         pairs += zip(positions, others, strict=True)
     return pairs

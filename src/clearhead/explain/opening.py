@@ -13,7 +13,6 @@ from clearhead.explain.checks import refuse_exported
 from clearhead.explain.explanation import ExplainedModel
 from clearhead.formats.model_folder import ModelFolder, find_model, load_config, load_vocabularies
 from clearhead.model import SequenceModel
-from clearhead.model.protocol import TrainableModel
 from clearhead.text.tokeniser import Vocabularies
 
 
@@ -46,15 +45,15 @@ def model_name(translator: Translator) -> str:
     return folder.parent.name if folder.name in ("best", "last") else folder.name
 
 
-def double_copy(model: SequenceModel) -> TrainableModel:
+def double_copy(model: SequenceModel) -> SequenceModel:
     """Return a float64 copy of a model in eval mode, whose numbers are correct in every digit shown."""
     double = deepcopy(model).to(dtype=torch.float64).eval()
-    assert isinstance(double, TrainableModel)
+    assert isinstance(double, SequenceModel)
     return double
 
 
 def explained_model(model: SequenceModel, name: str) -> ExplainedModel:
     """Return the facts about a model."""
-    assert isinstance(model, TrainableModel)
+    assert isinstance(model, SequenceModel)
     num_parameters = sum(parameter.numel() for parameter in model.parameters())
     return ExplainedModel(name, model.config, num_parameters, str(model.dtype).removeprefix("torch."))

@@ -7,20 +7,18 @@ from clearhead.errors import ConfigError, DataError, printable
 from clearhead.text.tokeniser import Tokeniser
 
 MAX_TOKENS = 128  # of a source: time and memory grow with the square of its length, and faster
-MAX_SEARCHES = 32  # other translations of one kind: of forced tokens, or without a word
+MAX_SEARCHES = 32  # words without which the source is translated again
 
 
 @dataclass(frozen=True)
 class ExplainOptions:
     """How much is explained.
 
-    `continuations` is the number of other tokens that are forced at each position; `hypothesis` selects another
-    translation than the best (0); `prefix` is a beginning that the model continues; `sums` names the heads whose
-    queries, keys and values are written as JSON, or `all`.
+    `hypothesis` selects another translation than the best (0); `prefix` is a beginning that the model continues; `sums`
+    names the heads whose queries, keys and values are written as JSON, or `all`.
     """
 
     alternatives: int = 5
-    continuations: int = 4  # with the token itself, all five alternatives
     hypothesis: int = 0
     prefix: str = ""
     sums: tuple[str, ...] = ()
@@ -28,7 +26,7 @@ class ExplainOptions:
     has_translations: bool = True  # translate the source again without each of its words
 
     def __post_init__(self) -> None:
-        for name, least in (("alternatives", 1), ("continuations", 0), ("hypothesis", 0)):
+        for name, least in (("alternatives", 1), ("hypothesis", 0)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} = {getattr(self, name)}, but it must be at least {least}.", options=(name,))
 

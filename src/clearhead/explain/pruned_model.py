@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -12,7 +12,6 @@ from clearhead.data.corpora import read_texts as read_corpora
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError, DataError, printable
 from clearhead.explain.checks import check_new_folder, check_prunable, checked_config
-from clearhead.explain.gate_training import GateTraining, learn_gates, remove_closed
 from clearhead.explain.head_selection import read_texts
 from clearhead.explain.pruning import (
     Part,
@@ -142,35 +141,6 @@ def sweep_heads(opened: OpenedModel, request: PruneRequest, progress: Progress =
     return sweep(opened.model, opened.text, request.num_steps, progress)
 
 
-def learn(
-    opened: OpenedModel,
-    training: Sequence[GateTraining],
-    output: str | Path | None = None,
-    progress: Progress = lambda row: None,
-) -> PruningReport:
-    """Learn which heads are needed, once for every training, on the text of the run; write the last model."""
-    if output is not None:
-        check_new_folder(Path(output))
-    config = check_fine_tuning(opened.folder)
-    model, text = opened.model, opened.text
-    train_texts = list(read_corpora(config.data.train, config.data))
-    train_pairs = encode_pairs(model, text.vocabularies, train_texts)
-    pairs = encode_pairs(model, text.vocabularies, text.texts)
-    rows = [measure(model, text, pairs)]
-    progress(rows[0])
-    smaller = model
-    smoothing, r_drop = config.training.label_smoothing, config.training.r_drop
-    for settings in training:
-        of_the_run = replace(settings, label_smoothing=smoothing, r_drop=r_drop)
-        smaller = remove_closed(*learn_gates(model, train_pairs, of_the_run))
-        rows.append(replace(measure(smaller, text, pairs), penalty=settings.penalty))
-        progress(rows[-1])
-    report = PruningReport(tuple(rows), smaller.config.heads_kept)
-    if output is not None:
-        write_pruned(smaller.to(opened.dtype), Path(output), opened.folder, report)
-    return report
-
-
 def write_pruned(model: Transformer, target: Path, origin: ModelFolder, report: PruningReport) -> None:
     """Write a model with the vocabularies of its origin and the report; the folder appears when it is complete."""
     part = temporary_beside(target)
@@ -210,7 +180,7 @@ def fine_tune(config: RunConfig, pruned: str | Path, run: str | Path, num_update
     """Train a pruned model on the text of a run, in a new run folder, with the settings of `training.init_from`."""
     data = config.model_dump(mode="json")
     dropouts = [name for name in data["model"] if name.endswith("dropout")]
-    data |= {"run": str(run), "model": {name: data["model"][name] for name in dropouts}, "pinned": []}
+    data |= {"run": str(run), "model": {name: data["model"][name] for name in dropouts}}
     data["text"]["tokeniser"] = None
     data["training"] |= {
         "init_from": str(pruned), "steps": num_updates, "epochs": None, "minutes": None, "rate": None, "warm_up": None,

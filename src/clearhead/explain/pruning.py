@@ -49,7 +49,6 @@ class PruningRow:
     num_parameters: int
     loss: Score
     bleu: Score | None = None
-    penalty: float | None = None  # of learnt gates
 
     @property
     def total(self) -> int:
@@ -65,7 +64,6 @@ class PruningRow:
             "parameters": self.num_parameters,
             "loss": self.loss.value,
             "bleu": None if self.bleu is None else self.bleu.value,
-            "penalty": self.penalty,
         }
 
 

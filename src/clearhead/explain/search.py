@@ -111,6 +111,10 @@ class SearchRecorder:
     pool: list[EndedHypothesis] = field(default_factory=list)
     stop_reason: str = ""
 
+    def is_wanted(self, number: int) -> bool:
+        """Return True."""
+        return True
+
     def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
         """Find the best tokens that a rule hides, and the name of the rule."""
         after = log_probs.clone()

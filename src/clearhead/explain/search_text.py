@@ -1,12 +1,10 @@
 """Format an explained search as plain text for a terminal, from the same data that is written as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from clearhead.decoding.alignment_text import padded_to, width
+from clearhead.decoding.alignment_text import text_columns
 from clearhead.errors import printable
-
-_WORDS = {"kept": "kept", "ended": "ended", "dropped": "dropped", "hidden": "hidden"}
 
 
 def render_explanation(data: Mapping[str, Any]) -> str:
@@ -16,20 +14,21 @@ def render_explanation(data: Mapping[str, Any]) -> str:
     lines = ["source: " + " ".join(printable(piece) for piece in data["source_pieces"])]
     for step in data["steps"]:
         lines.append(f"step {step['number']}")
-        rows, going = [], []
+        rows = [("", "total log P", "token log P", "hypothesis")]
+        going = []
         for option in step["options"]:
             tokens = [*before[option["parent"]], printable(pieces[str(option["token"])])]
             if option["fate"] == "kept":
                 going.append(tokens)
             rows.append(
                 (
-                    _WORDS[option["fate"]] + (f" as {option['slot'] + 1}" if option["slot"] is not None else ""),
+                    option["fate"] + (f" as {option['slot'] + 1}" if option["slot"] is not None else ""),
                     f"{option['total']:.4f}",
                     f"{option['log_prob']:.4f}",
                     " ".join(tokens) + (f"   ({option['why']})" if option["why"] else ""),
                 )
             )
-        lines += _table(("", "total log P", "token log P", "hypothesis"), rows)
+        lines += [f"  {line}" for line in text_columns(rows, numbers=(1, 2))]
         lines += [f"  hypothesis {lost['slot'] + 1} was dropped: {lost['why']}" for lost in step["lost"]]
         before = going
     lines.append(f"stopped {data['stopped']}")
@@ -37,15 +36,3 @@ def render_explanation(data: Mapping[str, Any]) -> str:
         spelled = " ".join(printable(pieces[str(token)]) for token in hypothesis["tokens"])
         lines.append(f"{rank}. score {hypothesis['score']:.4f}  {spelled}")
     return "\n".join(lines) + "\n"
-
-
-def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Format rows in columns: the first and last column aligned left, numbers aligned right."""
-    every = [heading, *rows]
-    widths = [max(width(row[column]) for row in every) for column in range(len(heading) - 1)]
-    lines = []
-    for row in every:
-        cells = [padded_to(row[0], widths[0])]
-        cells += [" " * (size - width(cell)) + cell for cell, size in zip(row[1:-1], widths[1:], strict=True)]
-        lines.append("  " + "  ".join([*cells, row[-1]]).rstrip())
-    return lines

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 
 from clearhead.decoding.annotation import source_ids, target_limit
@@ -13,8 +14,15 @@ from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.explain.checks import explained_heads
-from clearhead.explain.continuation import continued, encoded_source, forced_tokens
-from clearhead.explain.contributions import Method, attention_norms, gradients, leave_out
+from clearhead.explain.continuation import continued, encoded_source
+from clearhead.explain.contributions import (
+    Method,
+    attention_norms,
+    gradients,
+    leave_out,
+    leave_out_of_classes,
+    leave_out_of_text,
+)
 from clearhead.explain.explanation import (
     ChoiceDifference,
     Contributions,
@@ -30,10 +38,9 @@ from clearhead.explain.outputs import explained_outputs, shown_ids
 from clearhead.explain.rollout import rollouts
 from clearhead.explain.search import explain_search
 from clearhead.explain.search_tree import SearchTree, search_tree
-from clearhead.explain.single_stack import explain_single_stack
 from clearhead.explain.token_row import TokenRow
 from clearhead.explain.traced_pass import TracedPass, trace_pass
-from clearhead.model.protocol import TrainableModel
+from clearhead.model.base import SequenceModel
 from clearhead.worksheet.arrays import Array
 
 
@@ -56,7 +63,8 @@ def explain(
                 f"a model of shape {model.model.config.shape} does not translate. Remove the target and its language.",
                 options=("target", "prefix", "language"),
             )
-        return explain_single_stack(model, text, options)
+        answer = _explain_text if model.model.can_continue_text else _explain_classes
+        return answer(model, text, options)
     if search.is_sampling:
         raise ConfigError(
             "an explanation shows a search, but a temperature samples at random. Remove the temperature.",
@@ -99,8 +107,7 @@ class _TranslationExplainer:
         target_row = TokenRow.of(vocabularies.target, target.ids, target.text)
         outputs = explained_outputs(double, traced, target.ids, target_row.pieces, self.options.alternatives)
         tree, notes = self._search_tree(part)
-        continuations = forced_tokens(translator, part.ids, outputs, self.options.continuations, self.search)
-        ids = shown_ids(outputs) | {token for other in continuations for token in other.hypothesis.tokens}
+        ids = sorted(shown_ids(outputs))
         start = vocabularies.target.pieces([translator.model.config.start_id])
         tags = {number: name for name, number in vocabularies.source.tags.items()}
         return Explanation(
@@ -118,11 +125,10 @@ class _TranslationExplainer:
             contributions=self._contributions(double, traced, source_row, target.ids),
             left_out=self._left_out(source_row),
             search=tree,
-            continuations=continuations,
-            pieces=dict(zip(sorted(ids), vocabularies.target.pieces(sorted(ids)), strict=True)),
+            pieces=dict(zip(ids, vocabularies.target.pieces(ids), strict=True)),
             sums=sums,
             has_projections=self.options.has_projections,
-            notes=(*translation.notes, *notes, *_limits(source_row, target_row)),
+            notes=(*translation.notes, *notes, *_limits(source_row)),
             prefix=self.options.prefix,
         )
 
@@ -179,7 +185,7 @@ class _TranslationExplainer:
         return TranslationChoice(part.texts[rank], hypothesis, self.search.model_dump(), difference, differences)
 
     def _contributions(
-        self, double: TrainableModel, traced: TracedPass, source: TokenRow, target: tuple[int, ...]
+        self, double: SequenceModel, traced: TracedPass, source: TokenRow, target: tuple[int, ...]
     ) -> Contributions:
         by_token: dict[Method, Array] = {}
         if "cross" in traced.stacks:
@@ -225,11 +231,79 @@ class _TranslationExplainer:
         return tree, () if is_same else (note,)
 
 
-def _limits(source: TokenRow, target: TokenRow) -> tuple[str, ...]:
-    """Return a note for each part of a long sentence that is left out."""
-    notes = []
-    if len(target) > MAX_SEARCHES:
-        notes.append(f"Of all {len(target)} positions, only the {MAX_SEARCHES} most probable other tokens are forced.")
-    if len(source.words) > MAX_SEARCHES:
-        notes.append(f"The source is not translated without each of its words, because it has over {MAX_SEARCHES}.")
-    return tuple(notes)
+def _limits(source: TokenRow) -> tuple[str, ...]:
+    """Return a note about what is left out of the explanation of a long sentence."""
+    if len(source.words) <= MAX_SEARCHES:
+        return ()
+    return (f"The source is not translated without each of its words, because it has over {MAX_SEARCHES}.",)
+
+
+# Models of one stack
+
+
+def _explain_text(loaded: LoadedModel, text: str, options: ExplainOptions) -> Explanation:
+    """Explain every token of a text: how probable a language model finds it after the tokens before it."""
+    tokeniser, config = loaded.vocabularies.target, loaded.model.config
+    ids = tokeniser.encode([text])[0]
+    check_text(text, ids, tokeniser)
+    row = TokenRow.of(tokeniser, (*ids, config.eos), text)
+    double = double_copy(loaded.model)
+    traced = trace_pass(double, None, row.ids)
+    outputs = explained_outputs(double, traced, row.ids, row.pieces, options.alternatives)
+    by_token: dict[Method, Array] = {}
+    if "decoder" in traced.stacks:
+        by_token["attention_norm"] = attention_norms(traced.stacks["decoder"]).mean(axis=0)
+    by_token["gradient_input"] = gradients(double, None, row.ids)
+    # column i of by_token is the input at position i: the start token, then the text without its last token
+    by_word_of_input = np.vstack([np.zeros((1, len(row.words))), row.by_word[:-1]])
+    by_word: dict[Method, Array] = {method: values @ by_word_of_input for method, values in by_token.items()}
+    by_word["leave_out"] = leave_out_of_text(double, row)
+    shown = sorted(shown_ids(outputs))
+    return Explanation(
+        kind="text",
+        model=explained_model(loaded.model, loaded.name),
+        target=row,
+        inputs=(*tokeniser.pieces([config.start_id]), *row.pieces[:-1]),
+        is_given=True,
+        traced=traced,
+        rollout=rollouts(traced.stacks),
+        outputs=outputs,
+        contributions=Contributions(by_word, by_token),
+        pieces=dict(zip(shown, tokeniser.pieces(shown), strict=True)),
+        sums=explained_heads(options.sums, loaded.model.config, has_projections=options.has_projections),
+        has_projections=options.has_projections,
+    )
+
+
+def _explain_classes(loaded: LoadedModel, text: str, options: ExplainOptions) -> Explanation:
+    """Explain the most probable classes of a text."""
+    tokeniser, labels = loaded.vocabularies.source, loaded.vocabularies.labels
+    ids = tokeniser.encode([text])[0]
+    check_text(text, ids, tokeniser)
+    row = TokenRow.of(tokeniser, (*ids, loaded.model.config.eos), text)
+    double = double_copy(loaded.model)
+    traced = trace_pass(double, row.ids, None)
+    best = [other.token for other in ranked(torch.softmax(traced.logits, dim=-1), options.alternatives)[0]]
+    names = dict(enumerate(labels or [str(number) for number in range(traced.logits.shape[-1])]))
+    outputs = explained_outputs(double, traced, best, [names[number] for number in best], options.alternatives)
+    by_token: dict[Method, Array] = {}
+    if "encoder" in traced.stacks:
+        norms = attention_norms(traced.stacks["encoder"]).mean(axis=(0, 1))  # the output is the mean over all queries
+        by_token["attention_norm"] = np.tile(norms, (len(best), 1))
+    by_token["gradient_input"] = gradients(double, row.ids, best)
+    shorter = [(*rest, row.ids[-1]) for rest in tokeniser.encode([row.without(word) for word in range(len(row.words))])]
+    log_probs = leave_out_of_classes(double, [row.ids, *shorter])[:, best]
+    by_word: dict[Method, Array] = {method: values @ row.by_word for method, values in by_token.items()}
+    by_word["leave_out"] = (log_probs[:1] - log_probs[1:]).T
+    return Explanation(
+        kind="classes",
+        model=explained_model(loaded.model, loaded.name),
+        source=row,
+        traced=traced,
+        rollout=rollouts(traced.stacks),
+        outputs=outputs,
+        contributions=Contributions(by_word, by_token),
+        pieces=names,
+        sums=explained_heads(options.sums, loaded.model.config, has_projections=options.has_projections),
+        has_projections=options.has_projections,
+    )

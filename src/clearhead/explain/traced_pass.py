@@ -14,10 +14,10 @@ from torch import Tensor
 
 from clearhead.errors import ConfigError
 from clearhead.formats.head_removal import with_all_heads
+from clearhead.model.base import SequenceModel
 from clearhead.model.batch import Batch
 from clearhead.model.config import ModelConfig
 from clearhead.model.heads import AttentionHead
-from clearhead.model.protocol import TrainableModel
 from clearhead.model.transformer import require_transformer
 from clearhead.steps import Record, Trace
 from clearhead.worksheet.arrays import Array
@@ -124,12 +124,12 @@ class TracedPass:
         return logits.index_fill(-1, torch.tensor(self.hidden, dtype=torch.long, device=logits.device), -math.inf)
 
 
-def complete_model(model: TrainableModel) -> TrainableModel:
+def complete_model(model: SequenceModel) -> SequenceModel:
     """Return a model in which the heads that a pruned model has lost are zeros, which have no effect."""
     return with_all_heads(require_transformer(model, "pruning")) if model.config.heads_kept else model
 
 
-def trace_pass(model: TrainableModel, source: Sequence[int] | None, target: Sequence[int] | None) -> TracedPass:
+def trace_pass(model: SequenceModel, source: Sequence[int] | None, target: Sequence[int] | None) -> TracedPass:
     """Trace a float64 model on one sentence and the tokens that it has to write.
 
     The removed heads of a pruned model are traced as zeros, so that every layer has the same number of heads. Only a

@@ -19,16 +19,16 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError, printable
+from clearhead.explain.checks import require_heads
 from clearhead.explain.continuation import encoded_source
 from clearhead.explain.intervention import Intervention, state_patch, swap_words
 from clearhead.explain.opening import LoadedModel
 from clearhead.explain.options import check_text
 from clearhead.explain.token_row import TokenRow
-from clearhead.model import Batch, SequenceModel, Transformer
-from clearhead.model.gated import GatedModel
-from clearhead.model.gates import NO_GATES, HeadGates
+from clearhead.model import Batch, SequenceModel
 from clearhead.model.modes import evaluation_mode
-from clearhead.model.patch import PatchedModel
+from clearhead.model.probe import NO_PROBE, Probe
+from clearhead.model.probed import ProbedModel
 from clearhead.text.tokeniser import Tokeniser
 
 Outcome = Literal["translation", "text", "classes"]
@@ -66,7 +66,6 @@ class WhatIf:
     """
 
     kind: Outcome
-    lines: tuple[str, ...]  # what was changed
     intervention: Intervention
     source: str
     changed_source: str
@@ -126,6 +125,8 @@ def what_if(
     `search` and `language` are those of `translate`. A language model compares log P of every token of the text, a
     classifier that of every class. The translator must use torch.
     """
+    if not intervention.is_swap:
+        require_heads(model.model.config, "what-if")
     if isinstance(model, LoadedModel):
         answer = _what_if_text if model.model.can_continue_text else _what_if_classes
         return answer(model, text, intervention)
@@ -148,7 +149,6 @@ class _TranslationQuestion:
         """Translate a sentence before and after the change, and score the first translation in both models."""
         translator, vocabularies = self.translator, self.translator.vocabularies
         changed_text = swap_words(text, self.intervention.swap)
-        lines = self.intervention.lines(translator.model.config)
         own, changed = (self._row(sentence) for sentence in (text, changed_text))
         view = self._changed_model(changed)
         before = self._translated(translator, text)
@@ -158,7 +158,6 @@ class _TranslationQuestion:
         pieces, new_pieces = (vocabularies.target.pieces(ids) for ids in (tokens, new_tokens))
         return WhatIf(
             kind="translation",
-            lines=tuple(lines),
             intervention=self.intervention,
             source=text,
             changed_source=changed_text,
@@ -179,9 +178,8 @@ class _TranslationQuestion:
         model, patch = self.translator.model, self.intervention.patch
         gates = self.intervention.gates(model)
         if patch is None:
-            return GatedModel(model, gates) if gates.is_on else model
-        assert isinstance(model, Transformer)
-        return PatchedModel(model, gates, state_patch(model, patch, row, self._row(patch.sentence)))
+            return ProbedModel(model, Probe(gates=gates)) if gates.is_on else model
+        return ProbedModel(model, Probe(gates=gates, edit=state_patch(model, patch, row, self._row(patch.sentence))))
 
     def _changed_translator(self, model: SequenceModel) -> Translator:
         if model is self.translator.model:
@@ -236,40 +234,33 @@ def _what_if_text(loaded: LoadedModel, text: str, intervention: Intervention) ->
     """Compare log P of every token of a text in a language model."""
     if intervention.swap or intervention.patch:
         raise ConfigError(
-            "a language model reads no source whose words or states could be changed. Change its heads only.",
-            options=("without", "uniform"),
+            "a language model reads no source whose words or states could be changed. Change its heads only."
         )
     row = _loaded_row(loaded, loaded.vocabularies.target, text)
-    changed = GatedModel(loaded.model, intervention.gates(loaded.model))
+    changed = ProbedModel(loaded.model, Probe(gates=intervention.gates(loaded.model)))
     before, after = (_log_probs(model, None, row.ids) for model in (loaded.model, changed))
     tokens = _token_changes(row.pieces, before, after)
-    lines = tuple(intervention.lines(loaded.model.config))
-    return WhatIf("text", lines, intervention, text, text, text, text, tokens)
+    return WhatIf("text", intervention, text, text, text, text, tokens)
 
 
 def _what_if_classes(loaded: LoadedModel, text: str, intervention: Intervention) -> WhatIf:
     """Compare log P of every class of a text, the most probable class first."""
     if intervention.patch:
-        raise ConfigError(
-            "states can only be patched in a model that translates. Change heads, or swap a word.",
-            options=("without", "uniform", "swap"),
-        )
-    model, gates = loaded.model, intervention.gates(loaded.model)
+        raise ConfigError("states can only be patched in a model that translates. Change heads, or swap a word.")
     changed_text = swap_words(text, intervention.swap)
-    sides = ((text, NO_GATES), (changed_text, gates))
-    before, after = (_class_log_probs(loaded, sentence, own_gates) for sentence, own_gates in sides)
+    before = _class_log_probs(loaded, text, NO_PROBE)
+    after = _class_log_probs(loaded, changed_text, Probe(gates=intervention.gates(loaded.model)))
     labels = loaded.vocabularies.labels or [str(number) for number in range(len(before))]
     order = sorted(range(len(before)), key=lambda number: -before[number])
     tokens = tuple(TokenChange(labels[number], before[number], after[number]) for number in order)
     best, new_best = (max(tokens, key=attrgetter(side)).piece for side in ("before", "after"))
-    lines = tuple(intervention.lines(model.config))
-    return WhatIf("classes", lines, intervention, text, changed_text, best, new_best, tokens)
+    return WhatIf("classes", intervention, text, changed_text, best, new_best, tokens)
 
 
-def _class_log_probs(loaded: LoadedModel, text: str, gates: HeadGates) -> list[float]:
+def _class_log_probs(loaded: LoadedModel, text: str, probe: Probe) -> list[float]:
     row = _loaded_row(loaded, loaded.vocabularies.source, text)
     with evaluation_mode(loaded.model), torch.inference_mode():
-        logits = loaded.model(Batch(torch.tensor([row.ids], device=loaded.model.device)), gates=gates)
+        logits = loaded.model(Batch(torch.tensor([row.ids], device=loaded.model.device)), probe=probe)
         return [float(log_prob) for log_prob in torch.log_softmax(logits[0].double(), dim=-1)]
 
 

@@ -140,8 +140,12 @@ def _card(model: ModelFolder, certificate: Certificate, example: str, terms: Lic
     ]
     if terms is not None:
         parts.append(f"Licence of the weights: {printable(terms.name)}.")
-    parts += ["## How to use it", "Run this in the folder:", _snippet(model, target, example)]
-    if target != "marian":
+    parts += ["## How to use it"]
+    if target == "onnx" and load_vocabularies(model).source.ids is not None:
+        parts.append("The pieces of a text are those of `source.spm`, and their ids are in `vocab.json`.")
+    else:
+        parts += ["Run this in the folder:", _snippet(model, target, example)]
+    if target in ("ctranslate2", "hub-folder"):
         parts.append("With clearhead, `clearhead translate -m FOLDER` opens the folder.")
     parts.append(re.sub(r"^# ", "## ", certificate_markdown(certificate), count=1).rstrip())
     own = _own_card(model)
@@ -196,8 +200,6 @@ def _snippet(model: ModelFolder, target: ExportFormat, example: str) -> str:
     tags = vocabularies.source.tags
     language = model.language if model.language in tags else next(iter(tags), None)
     tag = "" if language is None else language_tag(language)
-    if target == "onnx" and vocabularies.source.ids is not None:  # the ids are not those of SentencePiece
-        target = "hub-folder"
     return _SNIPPETS[target].format(
         source=f"{place}{source}",
         target=f"{place}{goal}",

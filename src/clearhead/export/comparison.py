@@ -13,7 +13,7 @@ from clearhead.decoding.translator import Translator
 from clearhead.evaluation.counts import compute_counts
 from clearhead.evaluation.significance import difference_interval
 from clearhead.export.certificate import BleuDifference, Divergence, NumericDifference
-from clearhead.export.probe import Probe
+from clearhead.export.probe import ComparedProgram
 from clearhead.export.sentences import ComparisonText
 from clearhead.formats.ctranslate2 import HIDDEN_LOGIT
 from clearhead.model.config import ModelConfig
@@ -56,7 +56,7 @@ class _Row:
     target: tuple[int, ...]
 
 
-def translate_timed(probe: Probe, setting: TranslationSetting, sentences: Sequence[str]) -> TimedTranslations:
+def translate_timed(probe: ComparedProgram, setting: TranslationSetting, sentences: Sequence[str]) -> TimedTranslations:
     """Translate sentences by greedy search."""
     translator = Translator(setting.vocabularies, probe.engine, statistics=setting.statistics)
     language = setting.language if setting.language in setting.vocabularies.source.tags else None
@@ -68,7 +68,7 @@ def translate_timed(probe: Probe, setting: TranslationSetting, sentences: Sequen
 
 
 def compare_numbers(
-    original: Probe, exported: Probe, setting: TranslationSetting, lines: Sequence[Translation]
+    original: ComparedProgram, exported: ComparedProgram, setting: TranslationSetting, lines: Sequence[Translation]
 ) -> NumericDifference | None:
     """Compare logits, or log-probabilities where a program returns no logits, on the translations of the model."""
     assert original.logits is not None, "the model itself returns logits"
@@ -125,7 +125,7 @@ def _log_prob_differences(
 
 
 def find_divergence(
-    original: Probe, setting: TranslationSetting, first: Sequence[Translation], second: Sequence[Translation]
+    original: ComparedProgram, setting: TranslationSetting, first: Sequence[Translation], second: Sequence[Translation]
 ) -> Divergence | None:
     """Return the first sentence, and its first token, in which two sets of translations differ."""
     for line, other in zip(first, second, strict=True):
@@ -141,7 +141,7 @@ def find_divergence(
 
 
 def _divergence(
-    original: Probe, setting: TranslationSetting, line: int, before: int, ids: tuple[tuple[int, ...], ...]
+    original: ComparedProgram, setting: TranslationSetting, line: int, before: int, ids: tuple[tuple[int, ...], ...]
 ) -> Divergence:
     source, tokens, others = ids
     pairs = zip(tokens, others, strict=False)

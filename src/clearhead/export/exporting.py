@@ -27,7 +27,7 @@ from clearhead.formats.files import WEIGHTS
 from clearhead.formats.model_folder import ModelFolder, find_model, load_config, load_statistics, load_vocabularies
 
 if TYPE_CHECKING:
-    from clearhead.export.probe import Probe
+    from clearhead.export.probe import ComparedProgram
 
 _PACKAGES: dict[ExportFormat, dict[str, str]] = {  # what a format needs, and the extra that installs it
     "ctranslate2": {"ctranslate2": "fast"},
@@ -166,7 +166,7 @@ def certify(plan: ExportPlan, text: ComparisonText) -> Certificate:
     )
 
 
-def _open_export(plan: ExportPlan) -> "Probe":
+def _open_export(plan: ExportPlan) -> "ComparedProgram":
     """Open the written files with the program that they are for."""
     from clearhead.export import probe
 

@@ -1,16 +1,15 @@
-"""Import a model from another program: a MarianMT folder of transformers, or an export of clearhead to ONNX.
+"""Import a model from another program: a MarianMT folder of transformers.
 
 The result is a model folder that clearhead trains on, explains and exports. Pickles are never opened.
 """
 
 import shutil
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 from clearhead import __version__
-from clearhead.errors import CheckpointError, ClearheadError, not_installed, printable
+from clearhead.errors import CheckpointError, printable
 from clearhead.export.card import CARD, LICENCE
 from clearhead.export.exporting import check_new_folder, unwritable
 from clearhead.export.folders import copy_tokeniser, finish
@@ -19,11 +18,12 @@ from clearhead.files.reading import missing_file_hint
 from clearhead.files.writing import move_folder, temporary_beside
 from clearhead.formats.arrays import ModelArrays
 from clearhead.formats.config_file import FORMAT, MARK, VERSION
+from clearhead.formats.export_file import RUNTIMES
 from clearhead.formats.files import CONFIG, MARIAN_ADVICE, WEIGHTS, array_writer, find_files
 from clearhead.formats.model_folder import ModelFolder, find_model, load_arrays, load_vocabularies
 
-ImportKind = Literal["MarianMT", "an export to ONNX", "a clearhead model"]
-_READABLE = "MarianMT folders with model.safetensors, exports to ONNX in float32, and clearhead's own models"
+ImportKind = Literal["MarianMT", "a clearhead model"]
+_READABLE = "MarianMT folders with model.safetensors, and clearhead's own models"
 
 
 @dataclass(frozen=True)
@@ -78,24 +78,15 @@ def _find(origin: Path) -> ModelFolder:
 
 
 def _kind(model: ModelFolder) -> ImportKind:
-    if model.runtime == "onnx":
-        return "an export to ONNX"
     return "MarianMT" if model.is_marian else "a clearhead model"
 
 
 def _read(model: ModelFolder) -> ModelArrays:
-    if model.runtime == "ctranslate2":
+    if model.runtime is not None:
         raise CheckpointError(
-            f"{printable(str(model.folder))} is an export to CTranslate2, whose model.bin has the weights in the "
-            f"layout of its kernels and is not read back. clearhead imports {_READABLE}. Import the model that it was "
-            "exported from.",
+            f"{printable(str(model.folder))} is an export to {RUNTIMES[model.runtime]}, whose weights are in the "
+            f"layout of that program and are not read back. clearhead imports {_READABLE}. Import the model that it "
+            "was exported from.",
             options=("folder",),
         )
-    if model.runtime == "onnx":
-        if find_spec("onnx") is None:
-            raise ClearheadError(not_installed("importing ONNX", "onnx", "onnx"))
-        from clearhead.formats.onnx_files import read_onnx_arrays
-
-        model.verify()
-        return read_onnx_arrays(model.folder)
     return load_arrays(model)

@@ -10,8 +10,9 @@ import torch
 
 from clearhead.decoding.engines.ctranslate2_engine import CTranslate2Engine, open_ctranslate2
 from clearhead.decoding.engines.engine import Engine
-from clearhead.decoding.engines.onnx_engine import OnnxEngine, open_onnx
 from clearhead.decoding.engines.torch_engine import TorchEngine, open_torch
+from clearhead.export.onnx_program import OnnxEngine, OnnxTransformer
+from clearhead.formats.export_file import ONNX_ENCODER, ONNX_STEP, read_export
 from clearhead.formats.model_folder import ModelFolder
 from clearhead.model.batch import padded
 from clearhead.model.modes import evaluation_mode
@@ -35,7 +36,7 @@ class LogProbSource(Protocol):
 
 
 @dataclass(frozen=True)
-class Probe:
+class ComparedProgram:
     """A program with a model: it translates, and returns logits or only log-probabilities."""
 
     engine: Engine
@@ -44,24 +45,28 @@ class Probe:
     log_probs: LogProbSource | None = None
 
 
-def torch_probe(model: ModelFolder) -> Probe:
+def torch_probe(model: ModelFolder) -> ComparedProgram:
     """Return the model in PyTorch, in float32 on a CPU."""
     engine = open_torch(model, "cpu", "float32")
-    return Probe(engine, f"torch {metadata.version('torch').partition('+')[0]}, cpu, float32", _TorchLogits(engine))
+    return ComparedProgram(
+        engine, f"torch {metadata.version('torch').partition('+')[0]}, cpu, float32", _TorchLogits(engine)
+    )
 
 
-def onnx_probe(folder: ModelFolder) -> Probe:
+def onnx_probe(folder: ModelFolder) -> ComparedProgram:
     """Return an export to ONNX, run by onnxruntime."""
-    engine = open_onnx(folder)
-    precision = engine.described.rpartition(", ")[2]
-    return Probe(engine, f"onnxruntime {metadata.version('onnxruntime')}, cpu, {precision}", _OnnxLogits(engine))
+    description = read_export(folder.folder)
+    encoder, step = ((folder.folder / name).read_bytes() for name in (ONNX_ENCODER, ONNX_STEP))
+    engine = OnnxEngine(OnnxTransformer(description.config, encoder, step), description.precision)
+    described = f"onnxruntime {metadata.version('onnxruntime')}, cpu, {description.precision}"
+    return ComparedProgram(engine, described, _OnnxLogits(engine))
 
 
-def ctranslate2_probe(folder: ModelFolder, precision: str) -> Probe:
+def ctranslate2_probe(folder: ModelFolder, precision: str) -> ComparedProgram:
     """Return an export to CTranslate2, which does not return logits."""
     engine = open_ctranslate2(folder, "cpu", "int8" if precision == "int8" else "float32")
     described = f"ctranslate2 {metadata.version('ctranslate2')}, cpu, {precision}"
-    return Probe(engine, described, log_probs=_CTranslate2LogProbs(engine))
+    return ComparedProgram(engine, described, log_probs=_CTranslate2LogProbs(engine))
 
 
 @dataclass(frozen=True)

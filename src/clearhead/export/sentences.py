@@ -5,7 +5,7 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from clearhead.data.phrasebook.splits import pairs
+from clearhead.data.phrasebook import pairs
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.files.input import whole_input
 from clearhead.formats import built_in

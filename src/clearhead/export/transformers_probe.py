@@ -12,7 +12,7 @@ import torch
 from clearhead.decoding.engines.engine import EngineNeeds, ModelInfo, Request, batches_by_length
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.export.probe import Probe, Rows
+from clearhead.export.probe import ComparedProgram, Rows
 from clearhead.formats.model_folder import ModelFolder, load_config
 from clearhead.model.batch import padded
 from clearhead.model.config import ModelConfig
@@ -89,10 +89,10 @@ class _MarianLogits:
         return np.asarray(logits.float().numpy(), dtype=np.float32)
 
 
-def transformers_probe(folder: ModelFolder) -> Probe:
+def transformers_probe(folder: ModelFolder) -> ComparedProgram:
     """Return a MarianMT folder, run by transformers."""
     engine = TransformersEngine(folder.folder, load_config(folder))
-    return Probe(engine, engine.described, _MarianLogits(engine))
+    return ComparedProgram(engine, engine.described, _MarianLogits(engine))
 
 
 def marian_tokens(folder: Path, sentences: Sequence[str]) -> list[list[int]]:

@@ -24,7 +24,7 @@ _FORMS: dict[str, Form] = {".tsv": "tsv", ".jsonl": "jsonl"}
 
 @dataclass(frozen=True)
 class InputLine:
-    """One input line: the text to translate, and its TSV cells or JSON object. A header has no text to translate.
+    """One input line: the text to translate, and its JSON object if it is one. A header has no text to translate.
 
     A line that cannot be read has no text either; its `fault` says why.
     """
@@ -32,7 +32,6 @@ class InputLine:
     number: int
     line: str
     text: str
-    cells: tuple[str, ...] = ()
     data: dict[str, Any] | None = None
     is_header: bool = False
     fault: Fault | None = None
@@ -95,14 +94,14 @@ class LineSource:
         notes = Notes()
         if self.text is not None:
             content = self.text.removesuffix("\n").encode(errors="surrogateescape") + b"\n"
-            yield from read_stream(_BytesStream(content), self.shown, notes)
+            yield from read_stream(io.BytesIO(content), self.shown, notes)
         elif self.name == "-":
             if sys.stdin is None or sys.stdin.closed:
                 raise DataError("standard input is closed. Give a file.", options=("input",))
             with io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)) as stream:
                 yield from read_stream(stream, self.shown, notes)
         elif (path := Path(self.name)).is_fifo() or path.is_char_device():
-            with io.BufferedReader(io.FileIO(path)) as stream:
+            with path.open("rb") as stream:
                 yield from read_stream(stream, self.name, notes)
         else:
             yield from read_lines(self.name, notes)
@@ -119,13 +118,13 @@ class LineSource:
                 has_header, places = find_columns(self.shown, cells, (None, self.column))
                 column = places[0]
                 if has_header:
-                    yield InputLine(number, line, "", tuple(cells), is_header=True)
+                    yield InputLine(number, line, "", is_header=True)
                     continue
             if line and column >= len(cells):
                 detail = f"the line has {len(cells)} columns, but column {column + 1} is required. "
                 yield Fault(self.shown, number, "missing column", f"{detail}Columns are separated by tabs.")
             else:
-                yield InputLine(number, line, cells[column] if line else "", tuple(cells))
+                yield InputLine(number, line, cells[column] if line else "")
 
     def _jsonl(self) -> Iterator[InputLine | Fault]:
         for number, line in enumerate(self._raw(), 1):
@@ -146,18 +145,6 @@ class LineSource:
         if isinstance(text, FieldFault):
             return Fault(self.shown, number, text.reason, text.detail)
         return InputLine(number, line, text, data=data)
-
-
-class _BytesStream:
-    """Bytes in memory that can be read like a pipe."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    def read1(self, size: int) -> bytes:
-        """Return the next bytes."""
-        block, self._content = self._content[:size], self._content[size:]
-        return block
 
 
 def is_interactive() -> bool:

@@ -26,6 +26,12 @@ _MAX_SHOWN = 60  # characters of a value in a message
 _MAX_DIFFERENCES = 5
 _BLOCK = 2**20
 _MISSING: Any = object()
+# Settings that were removed, each with the value that changed nothing: earlier versions recorded them.
+_RETIRED: Mapping[tuple[str, str], Any] = {
+    ("search", "coverage_penalty"): 0.0,
+    ("output", "alternatives"): None,
+    ("output", "num_alternatives"): 5,
+}
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,9 @@ class LineRecord:
         num_lines, num_bytes = _count(data, "lines"), _count(data, "bytes")
         if num_bytes and not num_lines:
             raise ValueError(f"'bytes' is {num_bytes} although 'lines' is 0")
-        return LineRecord(num_lines, num_bytes, _hash(data, "input"), _hash(data, "output"), made_with)
+        return LineRecord(
+            num_lines, num_bytes, _hash(data, "input"), _hash(data, "output"), _without_retired(made_with)
+        )
 
 
 def _count(data: Mapping[str, Any], key: str) -> int:
@@ -83,6 +91,16 @@ def _hash(data: Mapping[str, Any], key: str) -> str:
     if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
         raise ValueError(f"'{key}' must be a SHA-256 hash")
     return value
+
+
+def _without_retired(made_with: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings without those that were removed; one with another value stays, and differs from those of now."""
+    current = dict(made_with)
+    for (group, name), default in _RETIRED.items():
+        settings = current.get(group)
+        if isinstance(settings, Mapping) and settings.get(name, _MISSING) == default:
+            current[group] = {key: value for key, value in settings.items() if key != name}
+    return current
 
 
 def plain_data(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Load and save models: clearhead checkpoints, MarianMT (OPUS-MT), CTranslate2, and layers of torch.nn.Transformer."""
+"""Load and save models: clearhead checkpoints, MarianMT (OPUS-MT) and CTranslate2."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
     from clearhead.formats.marian import export_marian, from_marian, from_marian_tensors, import_marian, to_marian
-    from clearhead.formats.torch_transformer import from_torch_transformer, to_torch_transformer
 
 _HOMES = {
     **dict.fromkeys(("load_checkpoint", "save_checkpoint"), "checkpoint"),
@@ -14,19 +13,16 @@ _HOMES = {
         ("export_marian", "from_marian", "from_marian_tensors", "import_marian", "to_marian"),
         "marian",
     ),
-    **dict.fromkeys(("from_torch_transformer", "to_torch_transformer"), "torch_transformer"),
 }
 
 __all__ = [
     "export_marian",
     "from_marian",
     "from_marian_tensors",
-    "from_torch_transformer",
     "import_marian",
     "load_checkpoint",
     "save_checkpoint",
     "to_marian",
-    "to_torch_transformer",
 ]
 
 

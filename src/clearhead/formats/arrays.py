@@ -10,7 +10,7 @@ import numpy.typing as npt
 from clearhead.model.config import ModelConfig
 
 if TYPE_CHECKING:
-    from clearhead.model import TrainableModel
+    from clearhead.model import SequenceModel
 
 Array = npt.NDArray[np.float32]
 
@@ -32,7 +32,7 @@ def with_zeros(model: ModelArrays) -> ModelArrays:
     return ModelArrays(*tensors_with_all(model.config, model.arrays, lambda shape: np.zeros(shape, np.float32)))
 
 
-def arrays_of(model: "TrainableModel") -> ModelArrays:
+def arrays_of(model: "SequenceModel") -> ModelArrays:
     """Return copies of the weights of a PyTorch model."""
     from clearhead.formats.weights import own_tensors
 

@@ -16,11 +16,11 @@ from clearhead.formats.config_file import FORMAT, MARK, VERSION, read_model_conf
 from clearhead.formats.files import CONFIG, PICKLE_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.formats.weights import build, checked_tensors
-from clearhead.model import BaseSequenceModel, TrainableModel
+from clearhead.model import SequenceModel
 
 
 def save_checkpoint(
-    model: TrainableModel, folder: str | Path, others: Mapping[str, FileWriter] = MappingProxyType({})
+    model: SequenceModel, folder: str | Path, others: Mapping[str, FileWriter] = MappingProxyType({})
 ) -> None:
     """Write the weights (tied ones once), the config, other files and their hashes, all of them or none."""
     folder = Path(folder)
@@ -50,7 +50,7 @@ def _make_room(folder: Path, config: dict[str, Any]) -> None:
 
 def load_checkpoint(
     folder: str | Path, device: str | torch.device = "cpu", dtype: torch.dtype | None = None
-) -> BaseSequenceModel:
+) -> SequenceModel:
     """Return the model in a folder, in eval mode; by default in the dtype of its file. Its hashes are verified."""
     find_files(Path(folder), PICKLE_ADVICE)
     verify_if_listed(Path(folder), (CONFIG, WEIGHTS))
@@ -59,7 +59,7 @@ def load_checkpoint(
 
 def read_checkpoint(
     folder: str | Path, device: str | torch.device = "cpu", dtype: torch.dtype | None = None
-) -> BaseSequenceModel:
+) -> SequenceModel:
     """Return the model in a folder whose hashes are verified already."""
     folder = Path(folder)
     config_path, weights_path = find_files(folder, PICKLE_ADVICE)

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _MAX_HEADER = 8 * 2**20  # bytes; that of a model with 400 layers has less than one million
 _MAX_REASON = 200  # characters of a message of safetensors, which can quote the file
+# CVE-2026-24747: before 2.10, a crafted file could run code although it was read with weights_only=True.
+_CONVERT = (
+    "If you trust it, convert it once with PyTorch 2.10 or newer (in older versions such a file can run code even with "
+    "weights_only=True), in an environment without anything of value: "
+)
 PICKLE_ADVICE = (
-    "Convert it once where you trust it: read it with torch.load(…, weights_only=True) "
-    "and write it with safetensors.torch.save_file."
+    f"{_CONVERT}read it with torch.load(…, weights_only=True) and write it with safetensors.torch.save_file."
 )
 MARIAN_ADVICE = (
-    "Convert it once where you trust it: "
+    f"{_CONVERT}"
     "python -c \"from transformers import MarianMTModel as M; M.from_pretrained('OLD').save_pretrained('NEW')\""
 )
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")

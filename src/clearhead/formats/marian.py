@@ -24,7 +24,7 @@ from clearhead.formats.marian_config import EPSILON, config_from_marian, read_se
 from clearhead.formats.marian_names import BIAS, each_once, weight_mappings
 from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.formats.weights import build_transformer, checked_tensors, shapes_elsewhere, to_ours, to_theirs
-from clearhead.model import BaseSequenceModel, ModelConfig, Transformer
+from clearhead.model import ModelConfig, SequenceModel, Transformer
 
 # The files of a MarianMT tokenizer, which are only copied.
 TOKENIZER_FILES = (
@@ -142,7 +142,7 @@ def to_marian(model: Transformer, folder: str | Path, others: Mapping[str, FileW
     )
 
 
-def to_marian_tensors(model: BaseSequenceModel) -> Marian:
+def to_marian_tensors(model: SequenceModel) -> Marian:
     """Return the model as MarianMT's files, or raise an error with everything that MarianMT does not support.
 
     MarianMT has one number of heads on each side, so removed heads are written as zeros.

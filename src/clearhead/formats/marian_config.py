@@ -6,12 +6,12 @@ A model that clearhead does not support is refused, with all reasons together.
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from clearhead.errors import CheckpointError, ConfigError
 from clearhead.formats.files import CONFIG
 from clearhead.model.config import ModelConfig, read_config
-from clearhead.settings import shown
+from clearhead.settings import examine, shown
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "swish": "silu"}
 EPSILON = 1e-5  # of every layer norm of MarianMT; its config has no field for it
@@ -58,11 +58,11 @@ def read_settings(config: Mapping[str, Any]) -> MarianSettings:
         raise CheckpointError(
             f"{CONFIG} is of a {shown(config['model_type'])} model. Only MarianMT ('marian') is supported."
         )
-    try:
-        return MarianSettings.model_validate(config)
-    except ValidationError as wrong:
-        mistakes = [f"{error['loc'][0]} = {shown(error['input'])}: {error['msg']}" for error in wrong.errors()]
-        raise CheckpointError(f"{CONFIG} is not a MarianMT config: {'; '.join(mistakes)}.") from None
+    reading = examine(MarianSettings, config)
+    if reading.value is None or reading.mistakes:
+        sentences = " ".join(mistake.sentence for mistake in reading.mistakes)
+        raise CheckpointError(f"{CONFIG} is not a MarianMT config: {sentences}")
+    return reading.value
 
 
 def config_from_marian(settings: MarianSettings) -> ModelConfig:

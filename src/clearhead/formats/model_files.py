@@ -16,7 +16,7 @@ _RUN = (
     *("SHA256SUMS", "README.md", "plan.yaml"),
 )
 _RUN_MODELS = ("best", "last")
-_RUN_FOLDERS = ("checkpoints", FOLDER, "data", "curves", "film", "text")
+_RUN_FOLDERS = ("checkpoints", FOLDER, "data", "curves", "text")
 
 
 def model_files(model: ModelFolder) -> list[Path]:

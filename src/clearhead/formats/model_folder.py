@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import torch
 
     from clearhead.formats.arrays import ModelArrays
-    from clearhead.model import BaseSequenceModel
+    from clearhead.model import SequenceModel
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def _with_unknown(model: ModelFolder, config: ModelConfig) -> ModelConfig:
 
 def load_model(
     model: ModelFolder, device: "torch.device | str" = "cpu", dtype: "torch.dtype | None" = None
-) -> "BaseSequenceModel":
+) -> "SequenceModel":
     """Verify and load the weights of a model on a device and in a dtype; None is the dtype of its files."""
     _refuse_export(model)
     from clearhead.formats.checkpoint import read_checkpoint

@@ -1,17 +1,19 @@
-"""The names and shapes of the tensors that a config requires, and what does not match them, without torch."""
+"""The names and shapes of the tensors that a config requires, and what does not match them.
+
+Those of a Transformer are found without torch, which engines without torch rely on.
+"""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
 from clearhead.errors import CheckpointError, printable
-from clearhead.formats.convolutional_shapes import convolutional_tensors
-from clearhead.formats.recurrent_shapes import Tensors, recurrent_tensors
 from clearhead.model.config import ModelConfig
 
 Shapes = Mapping[str, Sequence[int]]
+Tensors = Iterator[tuple[str, tuple[int, ...]]]
 _DTYPES = ("float16", "bfloat16", "float32", "float64")
 _MAX_NAMED = 3
 _MAX_NAME = 120  # characters of a clause about one tensor
@@ -32,7 +34,19 @@ class HasShape(Protocol):
 @lru_cache(maxsize=8)  # a run compares every checkpoint that it writes with the same shapes
 def shapes_of(config: ModelConfig) -> Shapes:
     """Return the names and shapes of the tensors of a model, tied ones once, under their first name."""
-    return MappingProxyType(dict(_TENSORS[config.architecture](config)))
+    is_transformer = config.architecture == "transformer"
+    return MappingProxyType(dict(_transformer_tensors(config) if is_transformer else _built_tensors(config)))
+
+
+def _built_tensors(config: ModelConfig) -> Tensors:
+    """Yield the names and shapes of a model that is built without memory for its numbers."""
+    import torch
+
+    from clearhead.model import build_model
+
+    with torch.device("meta"):
+        model = build_model(config)
+    return ((name, tuple(parameter.shape)) for name, parameter in model.named_parameters())
 
 
 def _transformer_tensors(config: ModelConfig) -> Tensors:
@@ -97,13 +111,6 @@ def _norm(name: str, norm: str, width: int) -> Tensors:
     yield f"{name}.gain", (width,)
     if norm != "rms":
         yield f"{name}.shift", (width,)
-
-
-_TENSORS: Mapping[str, Callable[[ModelConfig], Tensors]] = {
-    "transformer": _transformer_tensors,
-    "recurrent": recurrent_tensors,
-    "convolutional": convolutional_tensors,
-}
 
 
 def misfits(tensors: Mapping[str, HasShape], wanted: Shapes) -> str:

@@ -13,7 +13,7 @@ from torch import Tensor
 from clearhead.errors import CheckpointError
 from clearhead.formats.files import is_finite
 from clearhead.formats.shapes import Shapes, beyond_float16, misfits, shapes_of
-from clearhead.model import BaseSequenceModel, ModelConfig, TrainableModel, Transformer, build_model
+from clearhead.model import ModelConfig, SequenceModel, Transformer, build_model
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class WeightMapping:
     theirs: tuple[str, ...]
 
 
-def own_tensors(model: TrainableModel) -> dict[str, Tensor]:
+def own_tensors(model: SequenceModel) -> dict[str, Tensor]:
     """Return the tensors of a model, tied ones once, under their first name."""
     tensor_ids: set[int] = set()
     own = {}
@@ -40,7 +40,7 @@ def build(
     tensors: Mapping[str, Tensor],
     device: str | torch.device = "cpu",
     dtype: torch.dtype | None = None,
-) -> BaseSequenceModel:
+) -> SequenceModel:
     """Return the model with these weights, in eval mode; by default in their dtype."""
     if dtype is None:
         dtype = reduce(torch.promote_types, (tensor.dtype for tensor in tensors.values()))
@@ -69,7 +69,7 @@ def build_transformer(
     return model
 
 
-def check_float16(model: TrainableModel) -> None:
+def check_float16(model: SequenceModel) -> None:
     """Raise CheckpointError if a weight is beyond the range of float16, and would become infinite."""
     for name, tensor in own_tensors(model).items():
         if not is_finite(tensor.detach().to(torch.float16)):
@@ -106,7 +106,7 @@ def to_theirs(tensors: Mapping[str, Tensor], mappings: Iterable[WeightMapping]) 
     return their_tensors
 
 
-def checked_tensors(model: TrainableModel) -> dict[str, Tensor]:
+def checked_tensors(model: SequenceModel) -> dict[str, Tensor]:
     """Return a model's tensors, or raise CheckpointError if they do not match its config."""
     own = own_tensors(model)
     wrong = misfits(own, shapes_of(model.config))

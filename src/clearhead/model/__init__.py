@@ -5,39 +5,38 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clearhead.model.architecture import PRESETS
-    from clearhead.model.base import BaseSequenceModel
+    from clearhead.model.base import SequenceModel
     from clearhead.model.batch import Batch, check_batch
     from clearhead.model.build import build_model
     from clearhead.model.config import ModelConfig, preset
     from clearhead.model.loss import Loss
     from clearhead.model.mask import Mask
     from clearhead.model.memory import Memory
-    from clearhead.model.protocol import SequenceModel, TrainableModel
+    from clearhead.model.probe import Probe
     from clearhead.model.transformer import Transformer
 
 _HOMES = {
     "PRESETS": "architecture",
-    "BaseSequenceModel": "base",
+    "SequenceModel": "base",
     **dict.fromkeys(("Batch", "check_batch"), "batch"),
     **dict.fromkeys(("ModelConfig", "preset"), "config"),
     "build_model": "build",
     "Loss": "loss",
     "Mask": "mask",
     "Memory": "memory",
-    **dict.fromkeys(("SequenceModel", "TrainableModel"), "protocol"),
+    "Probe": "probe",
     "Transformer": "transformer",
 }
 
 __all__ = [
     "PRESETS",
-    "BaseSequenceModel",
     "Batch",
     "Loss",
     "Mask",
     "Memory",
     "ModelConfig",
+    "Probe",
     "SequenceModel",
-    "TrainableModel",
     "Transformer",
     "build_model",
     "check_batch",

@@ -13,11 +13,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import flex_attention
 
-from clearhead.model.gates import NO_GATES, GateKind, HeadGates
+from clearhead.model.gates import GateKind, HeadGates
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.positions import rotary_angles, rotate, trace_rotation
-from clearhead.steps import NO_TRACE, Tracer
+from clearhead.model.probe import NO_PROBE, Probe
+from clearhead.steps import Tracer
 from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, MULTIPLY, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
 
@@ -76,13 +77,11 @@ class Attention(nn.Module):
         *,
         cache: KeyValues | None = None,
         places: Places | None = None,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Tensor:
         """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′). The new tokens are appended to `cache`."""
-        if trace.is_on:
-            return attend_traced(self, x, memory, mask, cache=cache, places=places, gates=gates, trace=trace)
-        return attend_fused(self, x, memory, mask, cache=cache, places=places, gates=gates)
+        attend = attend_traced if probe.trace.is_on else attend_fused
+        return attend(self, x, memory, mask, cache=cache, places=places, probe=probe)
 
     def heads(self, x: Tensor) -> Tensor:
         """(B, T, D) → (B, H, T, E)"""
@@ -102,7 +101,7 @@ def attend_fused(
     *,
     cache: KeyValues | None = None,
     places: Places | None = None,
-    gates: HeadGates = NO_GATES,
+    probe: Probe = NO_PROBE,
 ) -> Tensor:
     """Compute attention with PyTorch's fused kernel."""
     if layer.is_cross:
@@ -122,7 +121,8 @@ def attend_fused(
             k, v = cache.k, cache.v
     dropout = layer.dropout if layer.training else 0.0
     scale = None if layer.score_root == layer.d_k else layer.score_root**-0.5
-    z = gates.scale_outputs(fused_heads(gates.scale_queries(q), k, v, mask, dropout, scale))  # (B, H, Q, E)
+    q = probe.gates.scale_queries(q)
+    z = probe.gates.scale_outputs(fused_heads(q, k, v, mask, dropout, scale))  # (B, H, Q, E)
     output: Tensor = layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
     return output
 
@@ -182,10 +182,10 @@ def attend_traced(
     *,
     cache: KeyValues | None = None,
     places: Places | None = None,
-    gates: HeadGates = NO_GATES,
-    trace: Tracer = NO_TRACE,
+    probe: Probe = NO_PROBE,
 ) -> Tensor:
     """Compute attention step by step and record every step. The output is computed from the recorded values."""
+    trace, gates = probe.trace, probe.gates
     projections = _trace_projections(layer, x, memory, trace)
     allowed = mask.allowed()
     trace.give("M", allowed)

@@ -1,11 +1,13 @@
-"""What all architectures have in common: the output layer, the loss of a batch, classification and tracing.
+"""What search, engines and training know of a model, and what all architectures have in common.
 
-An architecture adds `encode`, `decode_states` and what its decoder remembers between steps.
+An architecture adds `encode`, `decode_states` and what its decoder remembers between steps. Outside this package only
+the code that reads and writes weights names the class of an architecture.
 """
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import replace
+from typing import ClassVar, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -16,19 +18,36 @@ from clearhead.model.architecture import Architecture
 from clearhead.model.attention import record_product
 from clearhead.model.batch import Batch, check_batch
 from clearhead.model.config import ModelConfig
-from clearhead.model.gates import NO_GATES, HeadGates, check_gates
+from clearhead.model.gates import check_gates
 from clearhead.model.loss import Loss
 from clearhead.model.mask import CAUSAL, Mask, Packed, counted_tokens
 from clearhead.model.memory import Memory
 from clearhead.model.positions import is_first
-from clearhead.model.protocol import DecoderBeams, DecoderCache
+from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.tracing import MAX_TRACE_BYTES, PartTrace, traced_bytes
 from clearhead.steps import NO_TRACE, Trace, Tracer
 from clearhead.steps.vocabulary import MEAN
 
 
-class BaseSequenceModel(nn.Module):
-    """An encoder-decoder, an encoder that classifies, or a decoder that is a language model."""
+class DecoderCache(Protocol):
+    """What a decoder remembers of the tokens that it has read, one text per row: keys and values, or a state."""
+
+    def reorder(self, index: Tensor) -> None:
+        """Reorder the rows, or drop some of them."""
+
+
+class DecoderBeams(DecoderCache, Protocol):
+    """What a decoder remembers of several continuations per row."""
+
+    def follow(self, parents: Tensor) -> None:
+        """Continue with new hypotheses (B, K′), each with the past of its parent."""
+
+
+class SequenceModel(nn.Module):
+    """An encoder-decoder, an encoder that classifies, or a decoder that is a language model.
+
+    Axes: B batch, S source, T target, D model, V vocabulary, C classes.
+    """
 
     architecture: ClassVar[Architecture]
     example_places: ClassVar[str]  # of a trace, for an error message
@@ -118,10 +137,10 @@ class BaseSequenceModel(nn.Module):
         *,
         is_padded: bool = True,
         sentences: Tensor | None = None,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Memory:
-        """Encode sentences (B, S)."""
+        """Encode sentences (B, S). `is_padded=False` promises that there is no padding; `sentences` (B, S) numbers the
+        sentences that share a row."""
 
     @abstractmethod
     def decode_states(
@@ -131,8 +150,7 @@ class BaseSequenceModel(nn.Module):
         cache: DecoderCache | None = None,
         *,
         mask: Mask = CAUSAL,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Tensor:
         """Return the decoder's states (B, T, D), from which the logits are projected."""
 
@@ -151,12 +169,15 @@ class BaseSequenceModel(nn.Module):
         cache: DecoderCache | None = None,
         *,
         mask: Mask = CAUSAL,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Tensor:
-        """Return logits (B, T, V) of the token after each token of `target`, which has only new tokens with a cache."""
-        states = self.decode_states(target, memory, cache, mask=mask, gates=gates, trace=trace)
-        return self.project(states, trace=trace)
+        """Return the logits (B, T, V) of the token after each token of `target` (B, T).
+
+        With a cache, `target` contains only the tokens that are new since the last call: (B, 1) for the result of
+        `start_cache`, (B, continuations) for that of `start_beams`, which has one column per hypothesis.
+        """
+        states = self.decode_states(target, memory, cache, mask=mask, probe=probe)
+        return self.project(states, trace=probe.trace)
 
     def project(self, states: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Return the logits of states."""
@@ -164,22 +185,17 @@ class BaseSequenceModel(nn.Module):
         record_product(trace.at("output"), logits, states, self.output.weight, self.output.bias, "out")
         return logits
 
-    def mean_states(
-        self, source: Tensor, *, is_padded: bool = True, gates: HeadGates = NO_GATES, trace: Tracer = NO_TRACE
-    ) -> Tensor:
+    def mean_states(self, source: Tensor, *, is_padded: bool = True, probe: Probe = NO_PROBE) -> Tensor:
         """Return the mean (B, 1, D) of each sentence's states, the input of a classifier's output layer."""
-        memory = self.encode(source, is_padded=is_padded, gates=gates, trace=trace)
+        memory = self.encode(source, is_padded=is_padded, probe=probe)
         keys = memory.mask.keys
         counted = torch.ones_like(source, dtype=torch.bool) if keys is None else counted_tokens(keys)
         weight = counted[..., None].to(memory.states.dtype)
         mean = (memory.states * weight).sum(dim=1, keepdim=True) / weight.sum(dim=1, keepdim=True)
-        trace.at("output").give("counted", counted)
-        trace.at("output").record(MEAN, mean, x=memory.states, over="tokens", counted=counted)
+        here = probe.trace.at("output")
+        here.give("counted", counted)
+        here.record(MEAN, mean, x=memory.states, over="tokens", counted=counted)
         return mean
-
-    def classify(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
-        """Return the logits (B, C) of the mean of a sentence's states."""
-        return self.project(self.mean_states(source, is_padded=is_padded, trace=trace), trace=trace)[:, 0]
 
     # A batch
 
@@ -193,32 +209,29 @@ class BaseSequenceModel(nn.Module):
             else torch.where(is_first(sentences), self.config.start_id, decoder_input)
         )
 
-    def forward(self, batch: Batch, *, gates: HeadGates = NO_GATES, trace: Tracer = NO_TRACE) -> Tensor:
+    def forward(self, batch: Batch, *, probe: Probe = NO_PROBE) -> Tensor:
         """Return logits: (B, T, V), or (B, C) for a classifier."""
-        logits = self.project(self.states(batch, gates=gates, trace=trace), trace=trace)
+        logits = self.project(self.states(batch, probe=probe), trace=probe.trace)
         return logits[:, 0] if self.config.shape == "encoder" else logits
 
-    def states(self, batch: Batch, *, gates: HeadGates = NO_GATES, trace: Tracer = NO_TRACE) -> Tensor:
+    def states(self, batch: Batch, *, probe: Probe = NO_PROBE) -> Tensor:
         """Return the states from which the logits are projected: (B, T, D), or (B, 1, D) for a classifier."""
         if self.config.shape == "encoder":
             assert batch.source is not None
-            return self.mean_states(batch.source, is_padded=batch.is_padded, gates=gates, trace=trace)
+            return self.mean_states(batch.source, is_padded=batch.is_padded, probe=probe)
         assert batch.target is not None
         memory = None
         if self.config.shape == "encoder-decoder":
             assert batch.source is not None
-            source_sentences = batch.source_sentences
-            memory = self.encode(
-                batch.source, is_padded=batch.is_padded, sentences=source_sentences, gates=gates, trace=trace
-            )
+            memory = self.encode(batch.source, is_padded=batch.is_padded, sentences=batch.source_sentences, probe=probe)
         sentences = batch.target_sentences
         mask = CAUSAL if sentences is None else Mask(is_causal=True, packed=Packed(sentences, sentences))
         decoder_input = self.shifted(batch.target, sentences)
-        return self.decode_states(decoder_input, memory, mask=mask, gates=gates, trace=trace)
+        return self.decode_states(decoder_input, memory, mask=mask, probe=probe)
 
-    def loss(self, batch: Batch, label_smoothing: float = 0.0, *, gates: HeadGates = NO_GATES) -> Loss:
+    def loss(self, batch: Batch, label_smoothing: float = 0.0, *, probe: Probe = NO_PROBE) -> Loss:
         """Return the summed cross-entropy of a batch, excluding padding."""
-        return self.loss_from_states(self.states(batch, gates=gates), batch, label_smoothing)
+        return self.loss_from_states(self.states(batch, probe=probe), batch, label_smoothing)
 
     def loss_from_states(self, states: Tensor, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed cross-entropy of a batch from its states."""
@@ -259,15 +272,17 @@ class BaseSequenceModel(nn.Module):
         only: str | Sequence[str] = (),
         max_bytes: int = MAX_TRACE_BYTES,
         *,
-        gates: HeadGates = NO_GATES,
+        probe: Probe = NO_PROBE,
     ) -> tuple[Tensor, Trace]:
         """Return the logits and the steps that computed them. `only` selects places: `decoder.*.cross_attention`."""
+        if probe.edit is not None:
+            raise TraceError("a patched model has no trace: some of its states come from another sentence. Trace both.")
         if self.training:
             raise TraceError(
                 "the model is in training mode, where dropout changes every number. Call model.eval() first."
             )
         check_batch(batch, self.config)
-        check_gates(gates, self.config, batch.num_rows)
+        check_gates(probe.gates, self.config, batch.num_rows)
         wanted = (only,) if isinstance(only, str) else tuple(only)
         need = traced_bytes(self.config, batch.source, batch.target, self.dtype.itemsize)
         if need > max_bytes:
@@ -276,7 +291,7 @@ class BaseSequenceModel(nn.Module):
                 f"{max_bytes / 2**30:.1f} GiB. Trace fewer or shorter sentences, or raise max_bytes."
             )
         trace = PartTrace(wanted)
-        output = self.forward(batch, gates=gates, trace=trace)
+        output = self.forward(batch, probe=replace(probe, trace=trace))
         if not trace.records:
             raise TraceError(f"nothing was traced: no place matches {', '.join(wanted)}. Try {self.example_places}.")
         return output, trace

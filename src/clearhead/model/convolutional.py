@@ -8,7 +8,7 @@ source length; weights are not normalised, and the gradients of the encoder are 
 import torch
 from torch import Tensor, nn
 
-from clearhead.model.base import BaseSequenceModel
+from clearhead.model.base import DecoderCache, SequenceModel
 from clearhead.model.batch import check_length
 from clearhead.model.config import ModelConfig
 from clearhead.model.convolution import GatedConvolution
@@ -19,17 +19,15 @@ from clearhead.model.convolutional_layers import (
     Source,
     add_scaled,
 )
-from clearhead.model.gates import NO_GATES, HeadGates
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask
 from clearhead.model.memory import Memory
-from clearhead.model.protocol import DecoderCache
+from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.stack import Stack
-from clearhead.steps import NO_TRACE, Tracer
 
 _GATED_SHARE = 0.293  # E[σ(g)²] for a normal g of variance 1: the share of the variance that a gate leaves
 
 
-class ConvolutionalModel(BaseSequenceModel):
+class ConvolutionalModel(SequenceModel):
     """An encoder-decoder, an encoder that classifies, or a decoder that is a language model."""
 
     architecture = "convolutional"
@@ -84,8 +82,7 @@ class ConvolutionalModel(BaseSequenceModel):
         *,
         is_padded: bool = True,
         sentences: Tensor | None = None,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Memory:
         """Encode sentences (B, S). Padding is set to 0 before every convolution."""
         assert self.encoder is not None, "this model has no encoder"
@@ -93,13 +90,13 @@ class ConvolutionalModel(BaseSequenceModel):
         mask = Mask(keys=source != self.config.pad) if is_padded else EVERYTHING
         places = torch.arange(source.shape[1], device=source.device)[None]
         self._check_places(places, source.shape[1], "source")
-        embedded = x = self.encoder.embed(source, places, trace.at("input"))
+        embedded = x = self.encoder.embed(source, places, probe.trace.at("input"))
         real = _as_numbers(mask.keys, x)
         for number, block in enumerate(self.encoder_blocks):
-            x = block(x, real, trace=trace.at("encoder", number))
+            x = block(x, real, trace=probe.trace.at("encoder", number))
         values = None
         if self.has_cross_attention:
-            values = add_scaled(x, embedded, "V", trace.at("encoder", "values"))
+            values = add_scaled(x, embedded, "V", probe.trace.at("encoder", "values"))
         return Memory(x, mask, values=values)
 
     def decode_states(
@@ -109,8 +106,7 @@ class ConvolutionalModel(BaseSequenceModel):
         cache: DecoderCache | None = None,
         *,
         mask: Mask = CAUSAL,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Tensor:
         """Return the decoder's states (B, T, D), from which the logits are projected."""
         assert self.decoder is not None, "this model has no decoder"
@@ -122,11 +118,11 @@ class ConvolutionalModel(BaseSequenceModel):
             places = cache.advance(target, self.config)
             longest = cache.longest
         self._check_places(places, longest, "target")
-        embedded = x = self.decoder.embed(target, places, trace.at("target"))
+        embedded = x = self.decoder.embed(target, places, probe.trace.at("target"))
         source, real = self._source(memory, target), _as_numbers(mask.keys, x)
         for number, block in enumerate(self.decoder_blocks):
             past = None if cache is None else LayerPast(cache, number)
-            x = block(x, embedded, source, real=real, past=past, trace=trace.at("decoder", number))
+            x = block(x, embedded, source, real=real, past=past, trace=probe.trace.at("decoder", number))
         return x
 
     def _check_places(self, places: Tensor, length: int, side: str) -> None:

@@ -9,8 +9,8 @@ from copy import deepcopy
 import torch
 from torch import Tensor
 
+from clearhead.model.base import SequenceModel
 from clearhead.model.batch import Batch
-from clearhead.model.protocol import SequenceModel
 from clearhead.steps import Trace
 
 

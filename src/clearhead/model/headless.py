@@ -3,10 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from clearhead.model.gates import NO_GATES, HeadGates
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
-from clearhead.steps import NO_TRACE, Tracer
+from clearhead.model.probe import NO_PROBE, Probe
 
 
 class OutputBias(nn.Module):
@@ -35,12 +34,11 @@ class HeadlessAttention(nn.Module):
         *,
         cache: KeyValues | None = None,
         places: object = None,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Tensor:
         """Return the bias for every token of x (B, Q, D). There are no keys and values to cache."""
         y = torch.zeros_like(x) if self.output is None else self.output.bias.expand_as(x)
-        trace.at("output").give("b_O", y)
+        probe.trace.at("output").give("b_O", y)
         return y
 
     def key_values(self, memory: Tensor) -> KeyValues:

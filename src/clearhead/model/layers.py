@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from clearhead.model.attention import Attention, Places, record_product
 from clearhead.model.config import ModelConfig
 from clearhead.model.dropout import dropout
-from clearhead.model.gates import NO_GATES, HeadGates
 from clearhead.model.headless import HeadlessAttention
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.norm import NORMS
+from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY
 
@@ -97,20 +97,17 @@ class EncoderBlock(nn.Module):
         mask: PreparedMask,
         places: Places | None = None,
         *,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Tensor:
         """(B, S, D) → (B, S, D)"""
         keys = mask.mask.keys
         for number, place in enumerate(("self_attention", "feed_forward")):
-            residual, here = cast(Residual, self.residuals[number]), trace.at("add_and_norm", number)
+            residual, here = cast(Residual, self.residuals[number]), probe.trace.at("add_and_norm", number)
             sublayer_input = residual.before(x, keys, here)
             if place == "self_attention":
-                sublayer_output = self.self_attention(
-                    sublayer_input, None, mask, places=places, gates=gates.at(place), trace=trace.at(place)
-                )
+                sublayer_output = self.self_attention(sublayer_input, None, mask, places=places, probe=probe.at(place))
             else:
-                sublayer_output = self.feed_forward(sublayer_input, trace=trace.at(place))
+                sublayer_output = self.feed_forward(sublayer_input, trace=probe.trace.at(place))
             x = residual.after(x, sublayer_output, keys, here)
         return x
 
@@ -137,21 +134,15 @@ class DecoderBlock(nn.Module):
         *,
         places: Places | None = None,
         cache: "BlockCache | None" = None,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Tensor:
         """(B, T, D) → (B, T, D)"""
+        trace = probe.trace
         residual, here = cast(Residual, self.residuals[0]), trace.at("add_and_norm", 0)
         own = None if cache is None else cache.own
         sublayer_input = residual.before(x, None, here)
         sublayer_output = self.self_attention(
-            sublayer_input,
-            None,
-            mask,
-            cache=own,
-            places=places,
-            gates=gates.at("self_attention"),
-            trace=trace.at("self_attention"),
+            sublayer_input, None, mask, cache=own, places=places, probe=probe.at("self_attention")
         )
         x = residual.after(x, sublayer_output, None, here)
         if self.cross_attention is not None:
@@ -160,11 +151,7 @@ class DecoderBlock(nn.Module):
             sublayer_input = residual.before(x, None, here)
             memory_cache = None if cache is None or trace.is_on else cache.memory
             sublayer_output = self.cross_attention(
-                sublayer_input,
-                *memory,
-                cache=memory_cache,
-                gates=gates.at("cross_attention"),
-                trace=trace.at("cross_attention"),
+                sublayer_input, *memory, cache=memory_cache, probe=probe.at("cross_attention")
             )
             x = residual.after(x, sublayer_output, None, here)
         number = len(self.residuals) - 1

@@ -96,11 +96,6 @@ EVERYTHING = Mask()
 CAUSAL = Mask(is_causal=True)
 
 
-def padding_mask(ids: Tensor, pad: int, *, is_padded: bool | None = None) -> Mask:
-    """Return the mask of padded ids. `is_padded=False` promises that there is no padding, so no ids are read."""
-    return EVERYTHING if is_padded is False else Mask(keys=ids != pad)
-
-
 @dataclass(frozen=True, eq=False)
 class PreparedMask:
     """A mask for given numbers of queries and keys, prepared once for all layers, in the fused and the traced form."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from clearhead.model.protocol import SequenceModel
+from clearhead.model.base import SequenceModel
 
 
 @contextmanager

@@ -10,21 +10,20 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from clearhead.model.base import BaseSequenceModel
+from clearhead.model.base import DecoderCache, SequenceModel
 from clearhead.model.config import ModelConfig
-from clearhead.model.gates import NO_GATES, HeadGates, check_gates
+from clearhead.model.gates import check_gates
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask
 from clearhead.model.memory import Memory
-from clearhead.model.protocol import DecoderCache
+from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.recurrent_cell import Cell, initialise_cell, join_weights
 from clearhead.model.recurrent_decoder import RecurrentDecoder
 from clearhead.model.recurrent_decoder_trace import decode_traced
 from clearhead.model.recurrent_encoder import RecurrentEncoder
 from clearhead.model.recurrent_state import RecurrentBeams, RecurrentState
-from clearhead.steps import NO_TRACE, Tracer
 
 
-class RecurrentModel(BaseSequenceModel):
+class RecurrentModel(SequenceModel):
     """A model that reads tokens one after the other and keeps a state."""
 
     architecture = "recurrent"
@@ -54,16 +53,15 @@ class RecurrentModel(BaseSequenceModel):
         *,
         is_padded: bool = True,
         sentences: Tensor | None = None,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Memory:
         """Encode sentences (B, S), one per row, padded on the right."""
         assert self.encoder is not None, "this model has no encoder"
         assert sentences is None, "a recurrent model reads one sentence per row"
-        check_gates(gates, self.config)
+        check_gates(probe.gates, self.config)
         is_real = source != self.config.pad if is_padded else None
         mask = EVERYTHING if is_real is None else Mask(keys=is_real)
-        return Memory(self.encoder(source, is_real, trace=trace), mask)
+        return Memory(self.encoder(source, is_real, trace=probe.trace), mask)
 
     def decode_states(
         self,
@@ -72,17 +70,16 @@ class RecurrentModel(BaseSequenceModel):
         cache: DecoderCache | None = None,
         *,
         mask: Mask = CAUSAL,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Tensor:
         """Return the decoder's states (B, T, D). A token sees all earlier ones; no other mask is possible."""
         assert self.decoder is not None, "this model has no decoder"
         assert mask is CAUSAL, "a recurrent decoder reads one text per row from its start"
         assert memory is not None or self.config.shape == "decoder", "the decoder of this model needs a memory"
         assert cache is None or isinstance(cache, RecurrentState)
-        check_gates(gates, self.config)
-        if trace.is_on:
-            return decode_traced(self.decoder, target, memory, cache, trace)
+        check_gates(probe.gates, self.config)
+        if probe.trace.is_on:
+            return decode_traced(self.decoder, target, memory, cache, probe.trace)
         if cache is None:
             states: Tensor = self.decoder(target, memory)
             return states

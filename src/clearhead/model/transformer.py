@@ -1,35 +1,27 @@
 """The Transformer: an encoder-decoder, or either half alone. It takes ids and masks and returns logits.
 
 One definition serves training, decoding and explanations: `encode`, `decode` (with a cache), and the methods of
-`BaseSequenceModel`, such as `loss` and `trace`, which runs the same forward pass and records every step.
+`SequenceModel`, such as `loss` and `trace`, which runs the same forward pass and records every step.
 """
-
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from clearhead.errors import ConfigError
 from clearhead.model.attention import Places
-from clearhead.model.base import BaseSequenceModel
+from clearhead.model.base import DecoderCache, SequenceModel
 from clearhead.model.batch import check_length
 from clearhead.model.cache import BeamCache, Cache
 from clearhead.model.config import ModelConfig
-from clearhead.model.gates import NO_GATES, HeadGates
 from clearhead.model.layers import BlockCache, DecoderBlock, EncoderBlock, empty_key_values
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, Packed, PreparedMask, prepare
 from clearhead.model.memory import Memory
 from clearhead.model.positions import packed_places
-from clearhead.model.protocol import DecoderCache, SequenceModel
+from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.stack import Stack
-from clearhead.steps import NO_TRACE, Tracer
-
-StateEdit = Callable[
-    [int, Tensor], Tensor
-]  # the number of a layer and its output (B, S, D) → the output to continue with
 
 
-class Transformer(BaseSequenceModel):
+class Transformer(SequenceModel):
     """A model whose tokens see each other by attention."""
 
     architecture = "transformer"
@@ -81,31 +73,26 @@ class Transformer(BaseSequenceModel):
         *,
         is_padded: bool = True,
         sentences: Tensor | None = None,
-        gates: HeadGates = NO_GATES,
-        edit: StateEdit | None = None,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Memory:
-        """Encode sentences (B, S). Padding is masked, and sentences in the same row do not see each other.
-
-        `edit` can read or replace the states after every layer; such a pass has no trace.
-        """
+        """Encode sentences (B, S). Padding is masked, and sentences in the same row do not see each other."""
         assert self.encoder is not None, "this model has no encoder"
-        assert edit is None or not trace.is_on, "states that are edited have no trace"
+        assert probe.edit is None or not probe.trace.is_on, "states that are edited have no trace"
         if sentences is not None:
             mask, places = Mask(packed=Packed(sentences, sentences)), packed_places(sentences)
         else:
             mask = Mask(keys=source != self.config.pad) if is_padded else EVERYTHING
             places = torch.arange(source.shape[1], device=source.device)[None]
         self._check_places(places, source.shape[1], "source")
-        x = self.encoder.embed(source, places, trace.at("input"))
+        x = self.encoder.embed(source, places, probe.trace.at("input"))
         prepared = prepare(mask, source.shape[1], source.shape[1], source.device)
         turned = Places(places, places) if self.config.positions == "rotary" else None
         for number, block in enumerate(self.encoder_blocks):
-            x = block(x, prepared, turned, gates=gates.at("encoder", number), trace=trace.at("encoder", number))
-            if edit is not None:
-                x = edit(number, x)
+            x = block(x, prepared, turned, probe=probe.at("encoder", number))
+            if probe.edit is not None:
+                x = probe.edit(number, x)
         if self.encoder.last_norm is not None:
-            x = self.encoder.last_norm(x, mask.keys, trace=trace.at("encoder", "norm"))
+            x = self.encoder.last_norm(x, mask.keys, trace=probe.trace.at("encoder", "norm"))
         return Memory(x, mask, sentences)
 
     def decode_states(
@@ -115,8 +102,7 @@ class Transformer(BaseSequenceModel):
         cache: DecoderCache | None = None,
         *,
         mask: Mask = CAUSAL,
-        gates: HeadGates = NO_GATES,
-        trace: Tracer = NO_TRACE,
+        probe: Probe = NO_PROBE,
     ) -> Tensor:
         """Return the decoder's states (B, T, D), from which the logits are projected."""
         assert self.decoder is not None, "this model has no decoder"
@@ -132,14 +118,13 @@ class Transformer(BaseSequenceModel):
         self._check_places(places, longest, "target")
         own = prepare(mask, length, num_keys, target.device)
         across = self._memory_mask(memory, length, mask.packed)
-        x = self.decoder.embed(target, places, trace.at("target"))
+        x = self.decoder.embed(target, places, probe.trace.at("target"))
         turned = Places(places, places) if self.config.positions == "rotary" else None
         for number, block in enumerate(self.decoder_blocks):
             block_cache = None if cache is None else cache.blocks[number]
-            block_gates, here = gates.at("decoder", number), trace.at("decoder", number)
-            x = block(x, own, across, places=turned, cache=block_cache, gates=block_gates, trace=here)
+            x = block(x, own, across, places=turned, cache=block_cache, probe=probe.at("decoder", number))
         if self.decoder.last_norm is not None:
-            x = self.decoder.last_norm(x, None, trace=trace.at("decoder", "norm"))
+            x = self.decoder.last_norm(x, None, trace=probe.trace.at("decoder", "norm"))
         return x
 
     def _check_places(self, places: Tensor, length: int, side: str) -> None:

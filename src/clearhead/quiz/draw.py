@@ -12,7 +12,7 @@ from clearhead.errors import ProblemError, QuizError
 from clearhead.quiz.blanks import choose_blanks
 from clearhead.quiz.chance import Chance
 from clearhead.quiz.instructions import write_instructions
-from clearhead.quiz.kinds import generator_of, kinds_with_generator
+from clearhead.quiz.kinds import condition_of, generator_of, kinds_with_generator
 from clearhead.quiz.main_rules import MAIN_RULES
 from clearhead.quiz.number import SheetNumber, parse_number
 from clearhead.quiz.request import MAX_VARIANT, QuizRequest, check_request
@@ -114,7 +114,7 @@ def _sheet(number: SheetNumber, *, is_strict: bool = False) -> QuizSheet:
     drawn = generator_of(request.kind)(chance, request.difficulty)
     problem = _with_conventions(drawn, number)
     key = solve(parse_problem(problem))
-    if is_strict and (reason := untidy_reason(key)):
+    if is_strict and (reason := untidy_reason(key) or condition_of(request.kind)(problem, key)):
         raise _UnusableDrawError(reason)
     blanks = choose_blanks(request, key, chance)
     view = SheetView(key, blanks)

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 
 from clearhead.errors import QuizError, did_you_mean
+from clearhead.quiz.kinds import kinds_with_generator
 from clearhead.quiz.request import BLANKS, MAX_DECIMALS, MAX_SEED, MAX_VARIANT, MIN_DECIMALS, QuizRequest
-from clearhead.worksheet.kinds import KINDS
 
 VERSION = 1  # of the generators; a sheet of an older version is drawn by its own generator
 VERSIONS = (1,)
@@ -81,10 +81,11 @@ def parse_number(typed: str) -> SheetNumber:
     if match is None:
         raise QuizError(f"{shown} is not the number of a sheet. {_EXAMPLE}")
     parts = match.groupdict()
-    if parts["kind"] not in KINDS:
+    kinds = kinds_with_generator()
+    if parts["kind"] not in kinds:
         raise QuizError(
-            f"{shown}: '{parts['kind']}' is not a kind of exercise.{did_you_mean(parts['kind'], KINDS)} "
-            f"Kinds: {', '.join(KINDS)}."
+            f"{shown}: '{parts['kind']}' is not a kind of exercise.{did_you_mean(parts['kind'], kinds)} "
+            f"Kinds: {', '.join(kinds)}."
         )
     number = _from_parts(parts, shown)
     letter = check_letter(_body(number))

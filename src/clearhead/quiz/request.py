@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from clearhead.errors import QuizError, did_you_mean
-from clearhead.worksheet.kinds import KINDS
+from clearhead.quiz.kinds import kinds_with_generator
 
 DIFFICULTIES = (1, 2, 3)
 BLANKS = ("all", "row", "hard")
@@ -30,9 +30,10 @@ class QuizRequest:
 
 def check_request(request: QuizRequest) -> None:
     """Raise a QuizError for a setting that is not possible."""
-    if request.kind not in KINDS:
+    kinds = kinds_with_generator()
+    if request.kind not in kinds:
         raise QuizError(
-            f"'{request.kind}' is not a kind of exercise.{did_you_mean(request.kind, KINDS)} Kinds: {', '.join(KINDS)}."
+            f"'{request.kind}' is not a kind of exercise.{did_you_mean(request.kind, kinds)} Kinds: {', '.join(kinds)}."
         )
     if request.difficulty not in DIFFICULTIES:
         raise QuizError(

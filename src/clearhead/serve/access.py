@@ -11,10 +11,22 @@ from clearhead.errors import ClearheadError
 from clearhead.serve.api_errors import ApiError
 from clearhead.serve.api_keys import ApiKey, KeyFile
 from clearhead.serve.settings import KeySettings
+from clearhead.serve.tickets import Client
 
 _REMEMBERED = 15.0  # seconds in which a valid key is not looked up again
 _MAX_REMEMBERED = 10_000  # keys, and addresses with a rate
 _RETRY = 10  # seconds, if the keys cannot be read
+
+# Calls that need no key, even if keys are required. The pages and their files are the same on every server. A document
+# has an address of 144 random bits, which is its key: links of a browser send no header.
+PUBLIC = frozenset(
+    {
+        *("/health", "/health/live", "/health/ready", "/frontend/settings"),
+        "/download_file/{identity}",
+    }
+)
+# Clients of LibreTranslate send their key as a field of the body. These calls check it as soon as they have read it.
+KEY_IN_BODY = frozenset({"/translate", "/detect", "/languages", "/translate_file"})
 
 
 @dataclass
@@ -53,24 +65,26 @@ class Access:
         """Whether every request is allowed."""
         return self.file is None and self.settings.rate is None
 
-    def check(self, request: Request, key: object = None) -> str | None:
-        """Return the name of the key that a request has, in its headers or (`key`) in its body or query.
+    async def admit(self, request: Request) -> None:
+        """Check the key and the rate of a request before its body is read: a dependency of every call of the API."""
+        path = request.scope["route"].path
+        is_later = path in KEY_IN_BODY and not header_key(request)
+        if path not in PUBLIC and not is_later:
+            self.check(request, header_key(request))
 
-        Raise ApiError 401 or 403 if it may not be sent, and 429 if too many were sent. LibreTranslate answers a missing
-        key by 400, but its clients only look for the error.
-        """
+    def check(self, request: Request, text: str) -> None:
+        """Raise ApiError 401 or 403 if a request with this key, or none, may not be sent; 429 if too many were sent."""
         if self.is_open:
-            return None
-        text = key if isinstance(key, str) and key else header_key(request)
+            return
         if text and self.file is not None:
             valid = self._find(text)
             request.scope.setdefault("clearhead", {})["key"] = valid.name  # for the log, also of a refused request
-            self._limit(f"key {valid.id}", valid.rate)
-            return valid.name
+            request.scope["client_name"] = f"key {valid.id}"
+            self._limit(client_of(request).name, valid.rate)
+            return
         if self.settings.is_required:
             raise ApiError(401, "an API key is required: send it as api_key, or as 'Authorization: Bearer KEY'.")
-        self._limit(f"address {request.client.host if request.client else ''}", self.settings.rate)
-        return None
+        self._limit(client_of(request).name, self.settings.rate)
 
     def _find(self, text: str) -> ApiKey:
         assert self.file is not None
@@ -104,6 +118,12 @@ class Access:
         if seconds is not None:
             sentence = f"Slowdown: {rate:,} requests per minute are allowed. Try again in {seconds} s."
             raise ApiError(429, sentence, retry_after=seconds)
+
+
+def client_of(request: Request) -> Client:
+    """Return who sent a request: the key that was checked, or else the address."""
+    address = request.client.host if request.client else ""
+    return Client(request.scope.get("client_name", f"address {address}"), request.is_disconnected)
 
 
 def header_key(request: Request) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from clearhead import __version__
 from clearhead.errors import ClearheadError
+from clearhead.retired import removed
 from clearhead.serve import (
     exercise_api,
     explain_api,
@@ -19,7 +20,6 @@ from clearhead.serve import (
     health_api,
     libretranslate,
     models_api,
-    opennmt,
     page_routes,
     translate_api,
 )
@@ -28,12 +28,12 @@ from clearhead.serve.api_errors import ApiError, answer_api_error, error_respons
 from clearhead.serve.middleware import RequestMiddleware
 from clearhead.serve.server import Server
 
-_MODULES = (libretranslate, translate_api, opennmt, files_api, explain_api, exercise_api, models_api, health_api)
+_MODULES = (libretranslate, translate_api, files_api, explain_api, exercise_api, models_api, health_api)
 _SENTENCES = {
     404: "there is nothing at this address. The addresses of the API are listed in /openapi.json.",
 }
-_DESCRIPTION = """Translation models over HTTP. `/translate`, `/detect` and `/languages` are those of LibreTranslate,
-`/translator/translate` is that of OpenNMT. Every error has the form `{"error": "one sentence"}`."""
+_DESCRIPTION = """Translation models over HTTP. `/translate`, `/detect` and `/languages` are those of LibreTranslate.
+Every error has the form `{"error": "one sentence"}`."""
 
 
 def create_app(server: Server) -> FastAPI:
@@ -57,14 +57,14 @@ def create_app(server: Server) -> FastAPI:
         redirect_slashes=False,
     )
     for module in _MODULES:
-        app.include_router(module.make_router(server))
+        app.include_router(module.make_router(server), dependencies=[Depends(server.access.admit)])
     if server.settings.has_pages:
-        app.include_router(page_routes.make_router(server))
+        app.include_router(page_routes.make_router())
     if server.settings.cors:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=server.settings.cors,
-            allow_methods=["GET", "POST", "DELETE"],
+            allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type", "X-API-Key"],
             expose_headers=["Retry-After"],
         )
@@ -82,6 +82,8 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
     """Answer what the framework refuses, such as an unknown path, in our form."""
     assert isinstance(error, HTTPException)
     sentence = _SENTENCES.get(error.status_code, str(error.detail))
+    if error.status_code == 404:
+        sentence = removed(request.url.path) or sentence
     if error.status_code == 405:
         methods = (error.headers or {}).get("Allow", "").replace(", ", " or ")
         sentence = f"this address does not have the method {request.method}. Use {methods}. See /openapi.json."

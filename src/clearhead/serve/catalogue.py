@@ -9,12 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clearhead.errors import ClearheadError, ConfigError, did_you_mean, printable
+from clearhead.errors import CheckpointError, ClearheadError, ConfigError, did_you_mean, printable
 from clearhead.files.json_file import read_json
+from clearhead.files.own_file import own_path
+from clearhead.files.reading import UnreadableFileError
 from clearhead.formats.built_in import (
     DESCRIPTION,
     LANGUAGES,
     Direction,
+    ModelDescription,
     built_in_models,
     find_built_in,
     language_code,
@@ -24,6 +27,7 @@ from clearhead.formats.model_folder import ModelFolder, find_model, load_statist
 from clearhead.serve.api_errors import ApiError
 
 _DIRECTION = re.compile(r"=([A-Za-z][\w-]*?)-([A-Za-z][\w]*)$")
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{1,39}")
 _TOKENISER_SETTINGS = "tokenizer_config.json"  # of OPUS-MT
 _UNKNOWN = "und"  # the code of a language that nobody stated
 
@@ -167,11 +171,12 @@ def _served(entry: str) -> ServedModel:
             own = built_in.description.directions if place == built_in.name else (choice.direction,)
             if direction is not None:
                 own = _chosen(entry, direction, own)
-            return _described(built_in.name, built_in.folder, own)
+            return _described(built_in.name, built_in.folder, built_in.description, own)
     folder = find_model(path)  # explains what is missing
-    name = next(part for part in (path.resolve().name, "model") if part)
+    name = printable(path.resolve().name) or "model"
     if direction is None and (folder.folder / DESCRIPTION).is_file():
-        return _described(name, path, read_description(folder.folder / DESCRIPTION).directions)
+        description = _description(path, folder)
+        return _described(name, path, description, description.directions)
     directions = (direction,) if direction is not None else _stated_directions(entry, folder)
     return ServedModel(name, path, directions, _tags(folder))
 
@@ -191,10 +196,18 @@ def _chosen(entry: str, direction: Direction, directions: tuple[Direction, ...])
     return chosen
 
 
-def _described(name: str, path: Path, directions: tuple[Direction, ...]) -> ServedModel:
-    folder = find_model(path)
-    text = read_description(folder.folder / DESCRIPTION)
-    return ServedModel(name, path, directions, _tags(folder), text.summary, text.licence, text.attribution)
+def _described(name: str, path: Path, description: ModelDescription, directions: tuple[Direction, ...]) -> ServedModel:
+    texts = description.summary, description.licence, description.attribution
+    return ServedModel(name, path, directions, _tags(find_model(path)), *texts)
+
+
+def _description(path: Path, folder: ModelFolder) -> ModelDescription:
+    """Read the model.json of a folder; it is shown to everybody, so a link must not lead to that of another model."""
+    place = folder.folder / DESCRIPTION
+    try:
+        return read_description(own_path(path, place))
+    except UnreadableFileError as error:
+        raise CheckpointError(f"{printable(str(place))} {error}.") from None
 
 
 def _tags(folder: ModelFolder) -> frozenset[str]:
@@ -203,7 +216,8 @@ def _tags(folder: ModelFolder) -> frozenset[str]:
 
 def _stated_directions(entry: str, folder: ModelFolder) -> tuple[Direction, ...]:
     """Return the directions that the files of a model state, or raise ConfigError that says how to give them."""
-    source, targets = load_statistics(folder).source_language, sorted(_tags(folder))
+    source = _code(load_statistics(folder).source_language)
+    targets = sorted(tag for tag in _tags(folder) if _code(tag))
     settings = folder.folder / _TOKENISER_SETTINGS
     if settings.is_file():
         stated = read_json(settings)
@@ -219,7 +233,8 @@ def _stated_directions(entry: str, folder: ModelFolder) -> tuple[Direction, ...]
 
 
 def _code(value: object) -> str | None:
-    return value if isinstance(value, str) and 2 <= len(value) <= 40 else None
+    """Return a code of a language; a link in a hub's cache can lead to any file, and only a code of it is shown."""
+    return value if isinstance(value, str) and _CODE.fullmatch(value) else None
 
 
 def is_usable(model: ServedModel) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from clearhead.serve.api_errors import ApiError, stopping_error
 from clearhead.serve.catalogue import Route
 from clearhead.serve.server import Server
+from clearhead.serve.tickets import NOBODY, Client
 from clearhead.serve.translation_task import TranslatedText, TranslationTask
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _MAX_NOTES = 20  # about one document
 _MAX_TRIES = 20  # of a piece, if the queue is full
 _PLAIN = (".txt",)  # formats without markup, which need no alignment
 R = TypeVar("R")
-Progress = Callable[[int, int], None]
 
 
 def document_formats() -> list[str]:
@@ -34,13 +34,13 @@ def document_formats() -> list[str]:
 
 @dataclass(frozen=True)
 class DocumentTarget:
-    """Which model translates a document, and whether it is still wanted; without a source language it is detected."""
+    """Which model translates a document, and for whom; without a source language it is detected."""
 
     server: Server
     source: str | None
     target: str | None
     model: str | None = None
-    is_wanted: Callable[[], bool] = lambda: True
+    client: Client = NOBODY
     notes: list[str] = field(default_factory=list)  # about its sentences, filled while it is translated
 
     def route(self, sentences: Sequence[str]) -> Route | None:
@@ -79,38 +79,26 @@ async def translate_html(target: DocumentTarget, text: str) -> str:
     return await _in_thread(target, timing, lambda: translate_html_fragment(text, translate, options=options))
 
 
-async def translate_file(target: DocumentTarget, name: str, content: bytes, progress: Progress) -> bytes:
-    """Translate a document; `progress` is called in the event loop."""
+async def translate_file(target: DocumentTarget, name: str, content: bytes) -> bytes:
+    """Translate a document."""
     from clearhead.documents import DocumentOptions, translate_document
 
     limit = target.server.settings.limits.file_time_limit
     sentence = f"the document took longer than the limit of {limit:g} s (limits.file_time_limit). Divide it."
     is_aligned = not name.lower().endswith(_PLAIN)
-    num_before, total = 0, 0  # sentences of the pieces before, as the document reports them
-
-    def report(num_done: int, number: int) -> None:
-        nonlocal num_before, total
-        num_before, total = num_done, number
-        timing.loop.call_soon_threadsafe(progress, num_done, number)
-
-    def report_piece(num_done: int) -> None:
-        timing.loop.call_soon_threadsafe(progress, min(num_before + num_done, total), total)
-
-    timing = PieceTiming(limit, sentence, _MAX_TRIES, report_piece)
+    timing = PieceTiming(limit, sentence, _MAX_TRIES)
     translate = sentence_translator(target, timing, is_aligned=is_aligned)
     options = DocumentOptions(*target.languages)
-    return await _in_thread(target, timing, lambda: translate_document(content, name, translate, report, options))
+    return await _in_thread(target, timing, lambda: translate_document(content, name, translate, options=options))
 
 
 class PieceTiming:
-    """How long the pieces of a document may take together, and what is called after each; made in the event loop."""
+    """How long the pieces of a document may take together; made in the event loop."""
 
-    def __init__(
-        self, limit: float, sentence: str, num_tries: int, progress: Callable[[int], None] = lambda num_done: None
-    ) -> None:
+    def __init__(self, limit: float, sentence: str, num_tries: int) -> None:
         self.loop = asyncio.get_running_loop()
         self.end = self.loop.time() + limit
-        self.sentence, self.num_tries, self.progress = sentence, num_tries, progress
+        self.sentence, self.num_tries = sentence, num_tries
 
     @property
     def num_seconds_left(self) -> float:
@@ -122,10 +110,28 @@ class PieceTiming:
 
 
 async def _in_thread(target: DocumentTarget, timing: PieceTiming, work: Callable[[], R]) -> R:
-    """Call a function in a thread for documents; raise ApiError 504 if it takes too long, even if no thread is free."""
+    """Call a function in a thread for documents; raise ApiError 504 if it takes too long, even if no thread is free.
+
+    A client has one thread at a time, so that its documents do not keep those of others waiting.
+    """
+    server = target.server
+    turn = server.document_turns.setdefault(target.client.name, asyncio.Lock())
+
+    def work_in_time() -> R:
+        assert timing.num_seconds_left > 0  # it raises ApiError: nobody waits for the document any more
+        return work()
+
+    def end_turn(future: "asyncio.Future[R]") -> None:
+        turn.release()
+        if not future.cancelled():
+            future.exception()  # if the time was over, nobody else looks at it
+
     try:
         async with asyncio.timeout_at(timing.end):
-            return await timing.loop.run_in_executor(target.server.document_threads, work)
+            await turn.acquire()
+            working = timing.loop.run_in_executor(server.document_threads, work_in_time)
+            working.add_done_callback(end_turn)
+            return await asyncio.shield(working)  # the turn ends with the thread, not when the client stops waiting
     except TimeoutError:
         raise ApiError(504, timing.sentence) from None
 
@@ -137,14 +143,19 @@ def sentence_translator(
     server, num_tries = target.server, timing.num_tries
     tasks: list[TranslationTask | None] = []  # one, once the language is known; None: nothing is translated
 
+    async def translate_if_wanted(
+        task: TranslationTask, sentences: Sequence[str], seconds: float
+    ) -> list[TranslatedText]:
+        # a piece can be too short for the lane to notice that the client has gone
+        if target.client.is_disconnected is not None and await target.client.is_disconnected():
+            raise ApiError(400, "the document is not wanted any more.")
+        return await server.batcher.translate(task, sentences, target.client, seconds)
+
     def translate_piece(task: TranslationTask, sentences: Sequence[str]) -> list[TranslatedText]:
         for number in range(num_tries):
             if server.is_stopping:  # a batch that is added now would never be translated
                 raise stopping_error()
-            if not target.is_wanted():
-                raise ApiError(400, "the document is not wanted any more.")
-            seconds = timing.num_seconds_left
-            translating = server.batcher.translate(task, sentences, time_limit=seconds)
+            translating = translate_if_wanted(task, sentences, timing.num_seconds_left)
             waiting = asyncio.run_coroutine_threadsafe(translating, timing.loop)
             try:
                 return waiting.result()
@@ -170,7 +181,6 @@ def sentence_translator(
             for text in texts:
                 target.add_notes(text)
             translations += map(aligned, texts)
-            timing.progress(len(translations))
         return translations
 
     return translate

@@ -18,7 +18,7 @@ from clearhead.serve.quiz_api import add_quiz_routes
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
 from clearhead.serve.worker_process import WorkerJob, WorkerLimits, WorkerPool
-from clearhead.serve.worker_route import admit, answer_by_worker, json_bytes
+from clearhead.serve.worker_route import answer_by_worker, json_bytes
 from clearhead.settings import Settings
 
 EXERCISE_LIMITS = WorkerLimits(time_limit=10.0, max_waiting=100, workers=2)
@@ -73,7 +73,6 @@ def make_router(server: Server, limits: WorkerLimits = EXERCISE_LIMITS) -> APIRo
     @router.get("/v1/exercises", **documented("Kinds of exercises", answer={"kinds": []}, errors=(503, 504)))
     async def exercises(request: Request) -> Response:
         """Return every kind of exercise with its fields and an example, the gallery, and the built-in workings."""
-        admit(server, request)
         if not catalogue:
             catalogue.append(await pool.answer({"call": "exercises"}))
         return json_bytes(catalogue[0])
@@ -89,7 +88,6 @@ def make_router(server: Server, limits: WorkerLimits = EXERCISE_LIMITS) -> APIRo
     )
     async def solve(request: Request) -> Response:
         """Solve an exercise: the sheet of `clearhead solve`, in any of its formats."""
-        admit(server, request)
         body = await read_request(request, SolveRequest, server.settings.limits.body_bytes)
         return json_bytes(await answer_by_worker(pool, request, {"call": "solve", **body.model_dump()}))
 
@@ -104,7 +102,6 @@ def make_router(server: Server, limits: WorkerLimits = EXERCISE_LIMITS) -> APIRo
     )
     async def check(request: Request) -> Response:
         """Mark a working line by line: the report of `clearhead check`; no file of the server can be named."""
-        admit(server, request)
         body = await read_request(request, CheckRequest, server.settings.limits.body_bytes)
         return json_bytes(await answer_by_worker(pool, request, {"call": "check", **body.model_dump()}))
 

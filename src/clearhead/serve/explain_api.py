@@ -5,7 +5,6 @@ tokens and of time, and is started again if it ends. Status 501 says that PyTorc
 """
 
 import asyncio
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -14,13 +13,14 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from clearhead.explain.page.page import explanation_policy
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError
 from clearhead.serve.middleware import notes_of
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
 from clearhead.serve.worker_process import WorkerJob, WorkerLimits, WorkerPool
-from clearhead.serve.worker_route import admit, answer_by_worker, json_bytes
+from clearhead.serve.worker_route import answer_by_worker, json_bytes
 from clearhead.settings import Settings
 
 _ERRORS = (400, 404, 413, 503, 504)
@@ -33,13 +33,13 @@ _NOT_INSTALLED = {
         }
     },
 }
-_POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"]+)">')
+# a page belongs to no origin, so that its script can neither call this server nor read its other pages
 _SANDBOX = "; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts allow-downloads"
 _MAX_CHARACTERS = 4000  # of a sentence, far more than its tokens may have
 
 Part = Literal[
     "digits", "model", "source", "target", "window", "translation", "removed_heads", "attention", "rollout", "tokens",
-    "methods", "left_out", "search", "continuations", "sums", "classes", "notes",
+    "methods", "left_out", "search", "sums", "classes", "notes",
 ]  # fmt: skip
 
 
@@ -69,7 +69,6 @@ class ExplainRequest(_RoutedRequest):
     length_penalty: float = Field(1.0, ge=0, le=10, description="power of the length that divides a score")
     hypothesis: int = Field(0, ge=0, le=19, description="another hypothesis of the beam than the best")
     alternatives: int = Field(5, ge=1, le=20, description="most probable tokens to list for each token")
-    continuations: int = Field(4, ge=0, le=10, description="other tokens to force at each position")
     sums: tuple[str, ...] = Field((), max_length=64, description="heads whose queries, keys and values are wanted")
     projections: bool = Field(False, description="with sums: also the weights that make them")
 
@@ -124,12 +123,12 @@ def make_router(server: Server) -> APIRouter:
     server.at_stop(pool.stop)
     router = APIRouter(tags=["Explanations"])
     limit = server.settings.limits.body_bytes
+    policy = explanation_policy() + _SANDBOX  # from the files of the package, never from a page
     sentence = {"text": "The bank of the river.", "source": "en", "target": "es"}
 
     async def answer(call: str, request: Request, cls: type[_RoutedRequest]) -> bytes:
         if not server.settings.explain.is_enabled:
             raise ApiError(501, "explanations are switched off on this server.")
-        admit(server, request)
         body = await read_request(request, cls, limit)
         model = await _routed(server, body)
         notes_of(request.scope)["model"] = model["model"]
@@ -156,7 +155,7 @@ def make_router(server: Server) -> APIRouter:
     async def page(request: Request) -> Response:
         """Explain a translation: the self-contained page of `clearhead explain`."""
         content = await answer("page", request, ExplainRequest)
-        return Response(content, media_type="text/html", headers={"Content-Security-Policy": page_policy(content)})
+        return Response(content, media_type="text/html", headers={"Content-Security-Policy": policy})
 
     @router.post(
         "/v1/what-if",
@@ -167,7 +166,7 @@ def make_router(server: Server) -> APIRouter:
         ),
     )
     async def what_if(request: Request) -> Response:
-        """Remove heads, swap words or patch states, and compare: the data of `clearhead what-if`."""
+        """Remove heads, swap words or patch states, and compare: the data of `clearhead.explain.what_if`."""
         return json_bytes(await answer("what-if", request, WhatIfRequest))
 
     @router.post(
@@ -218,10 +217,3 @@ async def _routed(server: Server, body: _RoutedRequest) -> Mapping[str, Any]:
         source = detected.language
     route = server.catalogue.route(source, body.target or None, body.model or None)
     return {"path": str(route.model.path.absolute()), "model": route.model.name, "language": route.language}
-
-
-def page_policy(content: bytes) -> str:
-    """Return the policy that a page states itself, by hashes, and a sandbox: its script belongs to no origin."""
-    match = _POLICY.search(content)
-    policy = match[1].decode() if match is not None else "default-src 'none'"
-    return policy + _SANDBOX

@@ -1,6 +1,6 @@
 """Explain translations in a process of its own, which loads its models with PyTorch.
 
-Its answers are the data that `clearhead explain` and `clearhead what-if` write with the option for JSON.
+Its answers are the data that `clearhead explain` writes with the option for JSON, and that of `what_if`.
 """
 
 import json
@@ -59,7 +59,6 @@ class ExplainWorker:
         parts = request["parts"]
         options = ExplainOptions(
             alternatives=request["alternatives"],
-            continuations=request["continuations"] if parts is None or "continuations" in parts else 0,
             hypothesis=request["hypothesis"],
             prefix=request["prefix"] or "",
             sums=tuple(request["sums"]),

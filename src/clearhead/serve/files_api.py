@@ -1,45 +1,91 @@
-"""Documents over HTTP: /translate_file as in LibreTranslate, and /v1/files with server-sent events for the progress."""
+"""Documents over HTTP: /translate_file as in LibreTranslate. The results are only in memory, and for a limited time."""
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+import secrets
+import time
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
 from urllib.parse import quote
 
-import orjson
 from fastapi import APIRouter
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
+from clearhead.errors import ClearheadError, printable
+from clearhead.serve.access import client_of
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError, JsonResponse
 from clearhead.serve.document_translation import DocumentTarget, document_formats, translate_file
-from clearhead.serve.file_jobs import FileJob, FileJobs, result_name
 from clearhead.serve.libretranslate import LibreTranslate
 from clearhead.serve.middleware import notes_of
-from clearhead.serve.request_body import check_length
-from clearhead.serve.request_fields import read_form
+from clearhead.serve.request_body import announced_length, check_length
+from clearhead.serve.request_fields import MULTIPART, media_type, read_form
 from clearhead.serve.server import Server
+from clearhead.serve.settings import LimitSettings
 
+_MAX_NAME = 100  # characters
+_MAX_LANGUAGE = 40  # characters of its code, which is the client's if the language of the document is to be detected
+_RETRY = 30  # seconds until a refused upload may be tried again
 _TEXT = {"type": "string"}
-_FIELDS = {"file": {"type": "string", "format": "binary"}, "source": _TEXT, "target": _TEXT}
-_LIBRE = BodyExample(
+_FIELDS = {"file": {"type": "string", "format": "binary"}, "source": _TEXT, "target": _TEXT, "model": _TEXT}
+_BODY = BodyExample(
     {"type": "object", "required": ["file", "source", "target"], "properties": {**_FIELDS, "api_key": _TEXT}},
     {"file": "Let's go.", "source": "en", "target": "es"},
     ("multipart/form-data",),
 )
-_BODY = BodyExample(
-    {"type": "object", "required": ["file"], "properties": {**_FIELDS, "model": _TEXT}},
-    {"file": "Let's go.", "source": "en", "target": "es"},
-    ("multipart/form-data",),
-)
-_EXAMPLE_ID = "5cQ0Jd0c1rV0hZ8v2m3n4p5q"
-_JOB = {
-    "id": _EXAMPLE_ID,
-    "events": f"/v1/files/{_EXAMPLE_ID}/events",
-    "download": f"/v1/files/{_EXAMPLE_ID}",
-}
+_ANSWER = {"translatedFileUrl": "http://127.0.0.1:5000/download_file/5cQ0Jd0c1rV0hZ8v2m3n4p5q", "notes": []}
+
+
+@dataclass(eq=False)
+class TranslatedFile:
+    """A document that is being translated (without content), or whose translation waits for its download."""
+
+    name: str
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(18))
+    content: bytes | None = None
+    end: float = 0.0  # when the translation is written
+
+    def finish(self, content: bytes) -> None:
+        """Note the translation."""
+        self.content, self.end = content, time.monotonic()
+
+
+class TranslatedFiles:
+    """All documents of a server."""
+
+    def __init__(self, limits: LimitSettings) -> None:
+        self.limits = limits
+        self._files: dict[str, TranslatedFile] = {}
+
+    def add(self, name: str) -> TranslatedFile:
+        """Add a document, or raise ApiError 503 if there are too many."""
+        self._expire()
+        if len(self._files) >= self.limits.files:
+            raise ApiError(
+                503, f"{len(self._files)} documents are being translated. Try again later.", retry_after=_RETRY
+            )
+        file = TranslatedFile(name)
+        self._files[file.id] = file
+        return file
+
+    def take(self, identity: str) -> TranslatedFile:
+        """Return a translated document and delete it, or raise ApiError 404."""
+        self._expire()
+        file = self._files.get(identity)
+        if file is None or file.content is None:
+            raise ApiError(404, "there is no such document, or it was downloaded or deleted already.")
+        self.remove(file)
+        return file
+
+    def remove(self, file: TranslatedFile) -> None:
+        """Delete a document."""
+        self._files.pop(file.id, None)
+
+    def _expire(self) -> None:
+        oldest = time.monotonic() - self.limits.file_minutes * 60
+        for file in list(self._files.values()):
+            if file.content is not None and file.end < oldest:
+                self.remove(file)
 
 
 @dataclass(frozen=True)
@@ -56,14 +102,13 @@ class FilesApi:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.jobs = FileJobs(server.settings.limits)
+        self.files = TranslatedFiles(server.settings.limits)
         self.libre = LibreTranslate(server)
 
     async def upload(self, request: Request) -> Upload:
         """Read a form with a document; its temporary file is deleted."""
         check_length(request, self.server.settings.limits.file_bytes)
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "multipart/form-data":
+        if media_type(request) != MULTIPART:
             raise ApiError(415, "send the document as a form: multipart/form-data with a field `file`.")
         form = await read_form(request, self.server.settings.limits.file_bytes)
         try:
@@ -77,136 +122,102 @@ class FilesApi:
         finally:
             await form.close()
 
-    async def translate_as_libre(self, request: Request) -> Response:
-        """Translate a document, and answer with the address of the result."""
+    async def translate(self, request: Request) -> Response:
+        """Translate a document, and answer with the address of the result.
+
+        The key can be a field of the form, as clients of LibreTranslate send it; of a long form, nothing is read before
+        the client is known.
+        """
+        limit = self.server.settings.limits.body_bytes
+        is_short_form = media_type(request) == MULTIPART and announced_length(request, limit + 1) <= limit
+        if not is_short_form:
+            advice = f". A form of more than {limit:,} bytes needs it in a header, or in the address: ?api_key=KEY."
+            self.libre.check_key(request, {}, advice)
         upload = await self.upload(request)
-        self.libre.check_key(request, upload.fields)
+        if is_short_form:
+            self.libre.check_key(request, upload.fields)
         source, target = upload.fields.get("source"), upload.fields.get("target")
         for name, value in (("source", source), ("target", target)):
             if not value:
                 raise ApiError(400, f"Invalid request: missing {name} parameter")
         assert source is not None
         assert target is not None
-        if PurePosixPath(upload.name).suffix.lower() not in document_formats():
-            raise ApiError(400, "Invalid request: file format not supported")
-        self.libre.check_codes(target)
-        if source not in ("auto", target):
-            self.libre.route(source, target)
-        job = self.jobs.add(result_name(upload.name, target))
-        await self._translate(job, upload, DocumentTarget(self.server, source, target))
-        if job.error is not None:
-            self.jobs.remove(job)
-            if job.error.status == 504:
-                raise ApiError(504, f"{job.error.sentence} /v1/files answers at once and reports the progress.")
-            raise job.error
-        return JsonResponse({"translatedFileUrl": f"{request.base_url}download_file/{job.id}"})
-
-    async def start(self, request: Request) -> Response:
-        """Start to translate a document, and answer with the addresses of its progress and its result."""
-        upload = await self.upload(request)
-        source, target, model = (upload.fields.get(name) or None for name in ("source", "target", "model"))
         suffix = PurePosixPath(upload.name).suffix.lower()
         if suffix not in document_formats():
             listed = ", ".join(document_formats())
-            raise ApiError(415, f"documents of this kind are not translated. Extensions: {listed}.")
-        if source != "auto" and not self.server.catalogue.is_same(source, target):
-            target = self.server.catalogue.route(source, target, model).target
-        job = self.jobs.add(result_name(upload.name, target))
+            raise ApiError(400, f"Invalid request: file format not supported. Extensions: {listed}.")
+        self.libre.check_codes(target)
+        if source not in ("auto", target):
+            self.libre.route(source, target)
         notes_of(request.scope)["document"] = suffix
-        wanted = DocumentTarget(self.server, source, target, model, lambda: job.is_wanted)
-        self.server.spawn(self._translate(job, upload, wanted))
-        place = f"/v1/files/{job.id}"
-        return JsonResponse({"id": job.id, "events": f"{place}/events", "download": place})
-
-    async def _translate(self, job: FileJob, upload: Upload, target: DocumentTarget) -> None:
+        file = self.files.add(result_name(upload.name, target))
+        document = DocumentTarget(self.server, source, target, upload.fields.get("model") or None, client_of(request))
         try:
-            content = await translate_file(target, upload.name, upload.content, job.advance)
-            job.finish(content, target.notes)
+            content = await self._translated(upload, document)
+            if await request.is_disconnected():
+                raise ApiError(400, "the client closed the connection before the document was translated.")
+            file.finish(content)
+        finally:
+            if file.content is None:
+                self.files.remove(file)
+        address = f"{request.base_url}download_file/{file.id}"
+        return JsonResponse({"translatedFileUrl": address, "notes": document.notes})
+
+    async def _translated(self, upload: Upload, document: DocumentTarget) -> bytes:
+        """Return the translated document; a fault that is not the user's is not described."""
+        try:
+            return await translate_file(document, upload.name, upload.content)
+        except (ApiError, ClearheadError):
+            raise
         except Exception as fault:
-            job.fail(fault)
-            if job.error is not None and job.error is not fault:
-                self.server.log.fault("/v1/files", fault)
+            self.server.log.fault("/translate_file", fault)
+            sentence = "the document cannot be translated. The log of the server says where it failed."
+            raise ApiError(400, sentence) from None
 
     def download(self, identity: str) -> Response:
         """Return a translated document, and delete it."""
-        job = self.jobs.find(identity)
-        if job.error is not None:
-            self.jobs.remove(job)
-            raise job.error
-        if job.content is None:
-            raise ApiError(503, "the document is not translated yet. Try again later.", retry_after=2)
-        self.jobs.remove(job)
+        file = self.files.take(identity)
         headers = {
-            "content-disposition": _disposition(job.name),
+            "content-disposition": _disposition(file.name),
             "content-security-policy": "sandbox; default-src 'none'",
             "cache-control": "no-store",
         }
-        return Response(job.content, media_type="application/octet-stream", headers=headers)
+        return Response(file.content, media_type="application/octet-stream", headers=headers)
 
-    async def events(self, job: FileJob) -> AsyncIterator[bytes]:
-        """Yield server-sent events until a document is translated."""
-        async for has_changed in job.changes():
-            yield _event("progress", {"done": job.num_done, "total": job.total}) if has_changed else b": waiting\n\n"
-        if job.error is not None:
-            yield _event("error", {"error": job.error.sentence})
-        elif job.content is not None:
-            yield _event("done", {"notes": job.notes})
+
+def result_name(name: str, target: str) -> str:
+    """Return the name of a translated document, without folders: `report.es.docx` for `../report.docx`."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    stem = printable(path.stem).strip(". ")[:_MAX_NAME] or "document"
+    return f"{stem}.{printable(target[:_MAX_LANGUAGE])}{printable(path.suffix[:20])}"
 
 
 def _disposition(name: str) -> str:
     """Return the header with a name: in ASCII for simple clients such as curl, and as it is for browsers."""
-    plain = "".join(letter if " " <= letter <= "~" and letter not in '"\\%' else "_" for letter in name)
+    plain = "".join(letter if " " <= letter <= "~" and letter not in '"\\%;' else "_" for letter in name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
-
-
-def _event(name: str, data: dict[str, Any]) -> bytes:
-    return b"event: " + name.encode() + b"\ndata: " + orjson.dumps(data) + b"\n\n"
 
 
 def make_router(server: Server) -> APIRouter:
     """Return the routes of this module."""
     router = APIRouter(tags=["Documents"])
     api = FilesApi(server)
-    address = {"translatedFileUrl": f"http://127.0.0.1:5000/download_file/{_EXAMPLE_ID}"}
-    errors = (400, 413, 415, 503, 504)
 
     @router.post(
         "/translate_file",
-        **documented("Translate a document, as LibreTranslate", answer=address, body=_LIBRE, errors=errors),
+        **documented("Translate a document", answer=_ANSWER, body=_BODY, errors=(400, 413, 415, 503, 504)),
     )
     async def translate_document(request: Request) -> Response:
-        return await api.translate_as_libre(request)
+        return await api.translate(request)
 
     binary = documented(
         "Download a translated document, which is then deleted",
         media_type="application/octet-stream",
-        errors=(400, 404, 503, 504),
+        errors=(400, 404),
     )
 
     @router.get("/download_file/{identity}", **binary)
     async def download_file(request: Request, identity: str) -> Response:
         return api.download(identity)
-
-    @router.post("/v1/files", **documented("Start to translate a document", answer=_JOB, body=_BODY, errors=errors))
-    async def start(request: Request) -> Response:
-        server.authorise(request)
-        return await api.start(request)
-
-    stream = documented("The progress of a document", media_type="text/event-stream", errors=(404,))
-
-    @router.get("/v1/files/{identity}/events", **stream)
-    async def events(request: Request, identity: str) -> Response:
-        job = api.jobs.find(identity)
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(api.events(job), media_type="text/event-stream", headers=headers)
-
-    @router.get("/v1/files/{identity}", **binary)
-    async def download(request: Request, identity: str) -> Response:
-        return api.download(identity)
-
-    @router.delete("/v1/files/{identity}", **documented("Delete a document", answer={"deleted": True}, errors=(404,)))
-    async def remove(request: Request, identity: str) -> Response:
-        api.jobs.remove(api.jobs.find(identity))
-        return JsonResponse({"deleted": True})
 
     return router

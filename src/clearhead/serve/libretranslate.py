@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from clearhead.serve.access import client_of, header_key
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError, JsonResponse
 from clearhead.serve.catalogue import Route, language_name
@@ -109,13 +110,19 @@ class LibreTranslate:
         self.check_key(request, fields)
         return fields
 
-    def check_key(self, request: Request, fields: Mapping[str, Any]) -> None:
-        """Raise ApiError 400 (no key), 403 (invalid key) or 429 (too many requests)."""
+    def check_key(self, request: Request, fields: Mapping[str, Any], advice: str = "") -> None:
+        """Raise ApiError 400 (no key), 403 (invalid key) or 429 (too many requests).
+
+        A key in the headers or in the query was checked before the fields were read.
+        """
+        if header_key(request):
+            return
+        key = fields.get("api_key")
         try:
-            self.server.access.check(request, fields.get("api_key"))
-        except ApiError as wrong:
-            if wrong.status == 401:
-                raise ApiError(400, "Please contact the server operator to get an API key") from None
+            self.server.access.check(request, key if isinstance(key, str) else "")
+        except ApiError as error:
+            if error.status == 401:
+                raise ApiError(400, f"Please contact the server operator to get an API key{advice}") from None
             raise
 
     async def translate(self, request: Request) -> Response:
@@ -151,11 +158,11 @@ class LibreTranslate:
         route = self.route(source, wanted.target)
         notes_of(request.scope)["model"] = route.model.name
         if wanted.is_html:
-            target = DocumentTarget(self.server, route.source, route.target)
+            target = DocumentTarget(self.server, route.source, route.target, client=client_of(request))
             return [[await translate_html(target, text)] for text in texts]
         number = wanted.num_alternatives + 1
         task = TranslationTask(route, max(number, self.server.settings.beam), number)
-        translated = await self.server.batcher.translate(task, texts, request.is_disconnected)
+        translated = await self.server.batcher.translate(task, texts, client_of(request))
         return [_distinct_texts(text, number) for text in translated]
 
     def check_codes(self, *codes: str) -> None:
@@ -230,8 +237,11 @@ def make_router(server: Server) -> APIRouter:
     async def detect(request: Request) -> Response:
         return await api.detect(request)
 
-    @router.get("/languages", **documented("List the languages and their targets", answer=_LANGUAGES))
+    listing = documented("List the languages and their targets", answer=_LANGUAGES, errors=(400, 413, 415))
+
+    @router.get("/languages", **listing)
     async def languages(request: Request) -> Response:
+        await api.fields(request)  # libretranslatepy sends its key in the body, although this is a GET
         return JsonResponse(api.languages)
 
     @router.get("/frontend/settings", **documented("The settings of LibreTranslate's pages", answer=_SETTINGS))

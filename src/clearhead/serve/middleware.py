@@ -1,6 +1,7 @@
 """What surrounds every request: its measurement, its line in the log, and an answer even if there is a bug."""
 
 import asyncio
+import re
 import time
 from collections.abc import MutableMapping
 from typing import Any
@@ -12,6 +13,7 @@ from clearhead.serve.server import Server
 
 _UNKNOWN = "other"  # paths that are not routes are counted together, because anybody can invent them
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")  # in a header: it would end the header, or the connection
 _BUG = "this is a bug in clearhead, not a mistake of yours. The log of the server says where it happened."
 
 
@@ -34,6 +36,8 @@ class RequestMiddleware:
         async def send_noted(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
+                if any(_CONTROL.search(value) for _, value in message.get("headers", ())):
+                    raise ValueError("a header has a control character")  # uvicorn would send it as it is
                 status = message["status"]
                 message["headers"] = [*message.get("headers", ()), _NO_SNIFFING]
             await send(message)

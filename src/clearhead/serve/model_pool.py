@@ -6,10 +6,10 @@ The thread does everything with a model (loading, tokenising, searching, alignin
 import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from clearhead.decoding.engines.engine import EngineNeeds
-from clearhead.decoding.pipeline import SourceLine, TranslationPipeline
+from clearhead.decoding.engines.engine import EngineNeeds, IsWanted, always
+from clearhead.decoding.pipeline import EncodedLine, EncodedPart, SourceLine, TranslationPipeline
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import CheckpointError, is_out_of_memory, not_installed
@@ -28,6 +28,23 @@ if TYPE_CHECKING:
 _RETRY = 30  # seconds after which a model that could not be loaded may be there again
 _MAX_PIPELINES = 64
 R = TypeVar("R")
+
+
+class EncodedText(NamedTuple):
+    """The lines of a request as parts that can be searched, and the pipeline that encoded them."""
+
+    pipeline: TranslationPipeline
+    lines: list[EncodedLine]
+
+    @property
+    def searched(self) -> list[EncodedPart]:
+        """The parts that are not empty."""
+        return [part for line in self.lines for part in line.searched]
+
+    @property
+    def translations(self) -> list[Translation]:
+        """The translations of the lines, once all parts were searched."""
+        return [self.pipeline.translation(line) for line in self.lines]
 
 
 class ModelWorker:
@@ -77,15 +94,19 @@ class ModelWorker:
             sentence = f"there is not enough memory to load the model {self.model.name}."
         raise ApiError(503, sentence, retry_after=_RETRY)
 
-    def translate(self, task: TranslationTask, lines: Sequence[SourceLine]) -> list[Translation]:
-        """Translate the lines of one batch."""
+    def encode(self, task: TranslationTask, lines: Sequence[SourceLine], is_wanted: IsWanted = always) -> EncodedText:
+        """Encode the lines of a request, and cut those that are too long; load the model first if necessary."""
         pipeline = self._pipeline(task)
-        translations = pipeline.translate(lines)
-        pipeline.remarks.clear()
+        return EncodedText(pipeline, pipeline.encode(lines, is_wanted))
+
+    def search(self, task: TranslationTask, text: EncodedText, parts: Sequence[EncodedPart]) -> None:
+        """Translate the parts of one batch; those of other texts must have tasks of the same group."""
+        text.pipeline.fill(parts)
+        text.pipeline.remarks.clear()
         if task.is_aligned:
             annotator = self._alignment()
-            translations = [annotator.aligned(translation) for translation in translations]
-        return translations
+            for part in parts:
+                part.part = annotator.aligned_part(part.part)
 
     def _pipeline(self, task: TranslationTask) -> TranslationPipeline:
         if not task.is_plain:

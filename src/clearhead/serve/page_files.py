@@ -1,7 +1,7 @@
 """The web pages as files in memory: each is put together once, from its HTML, the layout of all pages and its texts.
 
-Results that are pages of their own (an explanation, a worksheet, a marked working, a model card) are shown in sandboxed
-frames, whose scripts are the files of those pages.
+Results that are pages of their own (an explanation, a worksheet, a marked working, a practice sheet, a model card) are
+shown in sandboxed frames, whose scripts are the files of those pages.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ from functools import cached_property
 from importlib.resources import files
 
 from clearhead.explain.page.page import SCRIPTS
+from clearhead.quiz.page.markup import MARKING_SCRIPTS
 from clearhead.worksheet.render.page import escape, package_file
 
 LANGUAGES = {"en": "English", "es": "Español", "hi": "हिन्दी"}  # of the pages' texts, each by its own name
@@ -20,7 +21,6 @@ PAGES = {
     "/": "translate",
     "/why": "why",
     "/exercises": "exercises",
-    "/practice": "practice",
     "/models": "models",
 }
 PACKAGE = "clearhead.serve.pages"
@@ -32,6 +32,7 @@ _FOLDERS = {
     "sheet/": "clearhead.worksheet.render",
     "check/": "clearhead.check.render",
     "explain/": "clearhead.explain.page",
+    "quiz/": "clearhead.quiz.page",
 }
 
 # Trusted types: a browser that knows them refuses every string as HTML, so that texts can only be shown as text.
@@ -45,6 +46,7 @@ _FRAME_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'; sandbox allow-scripts allow-downloads"
 )
+_DIALOGS = " allow-modals"  # a practice sheet asks before it clears what was typed
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,10 @@ class Frame:
 
     styles: tuple[str, ...]
     scripts: tuple[str, ...] = ()
+    has_dialogs: bool = False
 
 
+_MARKING = tuple(f"quiz/{name}" for name in MARKING_SCRIPTS)
 _EXPLANATION = tuple(f"explain/{name}.js" for name in SCRIPTS)
 FRAMES = {
     # live.js adds what needs the server; it comes before the last file, which puts the sections together
@@ -64,6 +68,8 @@ FRAMES = {
     ),
     "worksheet": Frame(("sheet/sheet.css",), ("sheet/keys.js", "sheet/sheet.js")),
     "marks": Frame(("sheet/sheet.css", "check/report.css"), ("sheet/keys.js", "check/report.js")),
+    # quiz.js gives the sheet a storage and a button; working.js, which restores the work, comes last
+    "quiz": Frame(("sheet/sheet.css", "quiz/page.css"), (*_MARKING, "quiz.js", "quiz/working.js"), has_dialogs=True),
     "card": Frame(("card.css",)),
 }
 
@@ -110,7 +116,8 @@ def make_frame(frame: Frame) -> PageFile:
     """Return the empty page of a frame, which waits for its content."""
     styles = "".join(f'<link rel="stylesheet" href="/static/{name}">' for name in frame.styles)
     page = _filled(package_file("frame.html", PACKAGE), {"styles": styles, "scripts": " ".join(frame.scripts)})
-    return PageFile(page.encode(), "text/html", {"Content-Security-Policy": _FRAME_POLICY})
+    policy = _FRAME_POLICY + (_DIALOGS if frame.has_dialogs else "")
+    return PageFile(page.encode(), "text/html", {"Content-Security-Policy": policy})
 
 
 def static_files() -> dict[str, PageFile]:

@@ -1,21 +1,15 @@
 """The routes of the web pages and of the files that they load, with headers that keep foreign content out."""
 
-from asyncio import to_thread
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clearhead.errors import ClearheadError, printable
-from clearhead.files.reading import read_file
+from clearhead.errors import printable
+from clearhead.retired import removed
 from clearhead.serve.api_errors import ApiError
-from clearhead.serve.explain_api import page_policy
 from clearhead.serve.page_files import FRAMES, LANGUAGES, PAGES, PageFile, make_frame, make_page, static_files
-
-if TYPE_CHECKING:
-    from clearhead.serve.server import Server
 
 LANGUAGE_COOKIE = "clearhead_language"
 _HEADERS = {
@@ -27,7 +21,7 @@ _HEADERS = {
 }
 
 
-def make_router(server: "Server") -> APIRouter:
+def make_router() -> APIRouter:
     """Return the routes of the pages and of the files that they load."""
     router = APIRouter(include_in_schema=False)
     pages = {(path, language): make_page(name, language) for path, name in PAGES.items() for language in LANGUAGES}
@@ -35,7 +29,7 @@ def make_router(server: "Server") -> APIRouter:
     frames = {name: make_frame(frame) for name, frame in FRAMES.items()}
 
     async def page(request: Request) -> Response:
-        answer = _answer(pages[request.url.path, choose_language(request)], request)
+        answer = _answer(pages[request.scope["path"], choose_language(request)], request)
         answer.headers["Vary"] = "Accept-Language, Cookie"
         return answer
 
@@ -45,13 +39,9 @@ def make_router(server: "Server") -> APIRouter:
     async def frame(request: Request) -> Response:
         return _answer(_find(frames, request), request)
 
-    async def film(request: Request) -> Response:
-        return await to_thread(_film, server, request.path_params["name"])
-
     for path in PAGES:
         router.add_api_route(path, page, methods=["GET", "HEAD"], response_model=None)
     router.add_api_route("/static/{name:path}", static, methods=["GET", "HEAD"], response_model=None)
-    router.add_api_route("/models/{name}/film", film, methods=["GET", "HEAD"], response_model=None)
     router.add_api_route("/frame/{name}", frame, methods=["GET", "HEAD"], response_model=None)
     return router
 
@@ -72,22 +62,11 @@ def choose_language(request: Request) -> str:
     return next(ranked, "en")
 
 
-def _film(server: "Server", name: str) -> Response:
-    """Return the film of a model's training, a page of its own, in a sandbox and by the hashes of its own scripts."""
-    path = server.catalogue.find(name).path / "film.html"
-    try:
-        content = read_file(path)
-    except (OSError, ClearheadError):
-        raise ApiError(404, f"the model '{printable(name)}' has no film.") from None
-    headers = {**_HEADERS, "Content-Security-Policy": page_policy(content)}
-    return Response(content, media_type="text/html", headers=headers)
-
-
 def _find(table: Mapping[str, PageFile], request: Request) -> PageFile:
     """Return a file by the name in the address; names are looked up in a table, and no path is ever opened."""
     name = request.path_params["name"]
     if name not in table:
-        raise ApiError(404, f"there is no page or file '{printable(name)}'.")
+        raise ApiError(404, removed(f"/{name}") or f"there is no page or file '{printable(name)}'.")
     return table[name]
 
 

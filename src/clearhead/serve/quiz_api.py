@@ -15,7 +15,7 @@ from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
 from clearhead.serve.worker_process import WorkerPool
-from clearhead.serve.worker_route import admit, answer_by_worker, json_bytes
+from clearhead.serve.worker_route import answer_by_worker, json_bytes
 from clearhead.settings import Settings
 
 _ERRORS = (400, 413, 503, 504)
@@ -39,6 +39,7 @@ class QuizDrawRequest(Settings):
         None, description="a misconception that the sheet should tell from the right rule, if one of the variants does"
     )
     with_solution: bool = Field(False, description="whether the answer has the solution of the sheet")
+    with_page: bool = Field(False, description="whether the answer has the sheet as a page that marks itself")
 
 
 class QuizMarkRequest(Settings):
@@ -59,7 +60,6 @@ def add_quiz_routes(router: APIRouter, server: Server, pool: WorkerPool) -> None
     @router.get("/v1/quiz", **documented("Kinds of practice sheets", answer={"kinds": []}, errors=(503, 504)))
     async def kinds(request: Request) -> Response:
         """Return the kinds of exercises that practice sheets can be drawn of, and the difficulties."""
-        admit(server, request)
         if not catalogue:
             catalogue.append(await pool.answer({"call": "quiz_kinds"}))
         return json_bytes(catalogue[0])
@@ -75,7 +75,6 @@ def add_quiz_routes(router: APIRouter, server: Server, pool: WorkerPool) -> None
     )
     async def draw(request: Request) -> Response:
         """Draw a practice sheet, or the sheet of a number; without its solution, unless that is requested."""
-        admit(server, request)
         body = await read_request(request, QuizDrawRequest, server.settings.limits.body_bytes)
         return json_bytes(await answer_by_worker(pool, request, {"call": "quiz", **body.model_dump()}))
 
@@ -90,6 +89,5 @@ def add_quiz_routes(router: APIRouter, server: Server, pool: WorkerPool) -> None
     )
     async def mark(request: Request) -> Response:
         """Mark what is written on a sheet, with errors carried forward; without the right numbers, unless requested."""
-        admit(server, request)
         body = await read_request(request, QuizMarkRequest, server.settings.limits.body_bytes)
         return json_bytes(await answer_by_worker(pool, request, {"call": "quiz_mark", **body.model_dump()}))

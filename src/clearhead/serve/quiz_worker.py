@@ -18,10 +18,11 @@ from clearhead.check.verdict import Verdict
 from clearhead.check.working import Working, WrittenLine
 from clearhead.errors import ProblemError, QuizError, did_you_mean
 from clearhead.quiz.draw import draw_sheet, quiz_kinds, sheet_of_number
+from clearhead.quiz.kinds import summary_of
 from clearhead.quiz.lookup import numbered_sheet
+from clearhead.quiz.page import to_page
 from clearhead.quiz.request import DIFFICULTIES, MAX_VARIANT, QuizRequest
 from clearhead.quiz.sheet import QuizSheet, blank_cells, step_name
-from clearhead.worksheet.kinds import KINDS
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.view import MatrixView, StepView
 
@@ -32,16 +33,18 @@ _NAMED = (Verdict.MISCONCEPTION, Verdict.TRANSCRIPTION)  # whose name says what 
 
 def quiz_catalogue(request: Mapping[str, Any]) -> bytes:
     """Return the kinds of sheets and the difficulties."""
-    kinds = [
-        {"name": name, "title": f"{KINDS[name].summary[:1].upper()}{KINDS[name].summary[1:]}."} for name in quiz_kinds()
-    ]
+    summaries = {name: summary_of(name) for name in quiz_kinds()}
+    kinds = [{"name": name, "title": f"{text[:1].upper()}{text[1:]}."} for name, text in summaries.items()]
     return orjson.dumps({"kinds": kinds, "difficulties": DIFFICULTIES})
 
 
 def draw(request: Mapping[str, Any]) -> bytes:
     """Return a sheet by its number, or by kind, difficulty and seed."""
     sheet = _chosen_sheet(request)
-    return orjson.dumps(_sheet_data(sheet, has_solution=request["with_solution"]))
+    answer = _sheet_data(sheet, has_solution=request["with_solution"])
+    if request["with_page"]:
+        answer["page"] = to_page(sheet)
+    return orjson.dumps(answer)
 
 
 def mark_sheet(request: Mapping[str, Any]) -> bytes:

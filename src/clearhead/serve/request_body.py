@@ -17,10 +17,15 @@ def too_large(limit: int) -> ApiError:
     return ApiError(413, f"the body of the request is larger than the maximum of {limit:,} bytes. Send less.")
 
 
+def announced_length(request: Request, unknown: int) -> int:
+    """Return the number of bytes of the body as the client announces it, or `unknown`."""
+    length = request.headers.get("content-length", "")
+    return int(length) if length.isdecimal() else unknown
+
+
 def check_length(request: Request, limit: int) -> None:
     """Raise ApiError 413 if a request announces a larger body."""
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > limit:
+    if announced_length(request, 0) > limit:
         raise too_large(limit)
 
 

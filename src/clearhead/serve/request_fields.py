@@ -13,14 +13,19 @@ from clearhead.serve.api_errors import ApiError
 from clearhead.serve.request_body import check_length, parse_object, read_bytes, too_large
 
 _FORM = "application/x-www-form-urlencoded"
-_MULTIPART = "multipart/form-data"
+MULTIPART = "multipart/form-data"
 _MAX_FIELDS = 100
+
+
+def media_type(request: Request) -> str:
+    """Return the media type of the body, without its parameters; an empty text if there is none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def read_fields(request: Request, limit: int) -> Mapping[str, Any]:
     """Return the fields of a request: of a JSON object, or else those of the form and the query string together."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == _MULTIPART:
+    kind = media_type(request)
+    if kind == MULTIPART:
         return {**request.query_params, **await _multipart_texts(request, limit)}
     body = await read_bytes(request, limit)
     if kind == "application/json" or kind.endswith("+json"):
@@ -72,8 +77,22 @@ async def read_form(request: Request, limit: int) -> FormData:
         return message
 
     try:
-        return await Request(request.scope, receive).form(max_files=1, max_fields=_MAX_FIELDS)
-    except HTTPException as wrong:
-        raise ApiError(400, f"the form cannot be read: {wrong.detail}") from None
+        form = await Request(request.scope, receive).form(max_files=1, max_fields=_MAX_FIELDS)
+    except HTTPException as error:
+        raise ApiError(400, f"the form cannot be read: {error.detail}") from None
+    except UnicodeError:  # a charset of Python that is no charset of texts, such as punycode
+        raise _not_utf8() from None
     except ClientDisconnect:
         raise ApiError(400, "the client closed the connection before the request was complete.") from None
+    try:
+        for _, value in form.multi_items():
+            text = value if isinstance(value, str) else value.filename or ""
+            text.encode()  # UTF-7 and others can produce characters that no answer can contain
+    except UnicodeError:
+        await form.close()
+        raise _not_utf8() from None
+    return form
+
+
+def _not_utf8() -> ApiError:
+    return ApiError(400, "the form cannot be read: its texts and its file's name are not UTF-8.")

@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-
-from starlette.requests import Request
+from weakref import WeakValueDictionary
 
 from clearhead.errors import ConfigError, printable
 from clearhead.serve.access import Access
@@ -49,6 +48,8 @@ class Server:
         self.is_stopping = False
         self.threads = ThreadPoolExecutor(2, thread_name_prefix="detection")  # for work without a model
         self.document_threads = ThreadPoolExecutor(2, thread_name_prefix="documents")
+        # By the name of a client; whoever has or waits for a turn keeps the lock.
+        self.document_turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._starting: list[Hook] = []
         self._stopping: list[Hook] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -74,10 +75,6 @@ class Server:
                 400, f"Invalid request: request ({size}) exceeds text limit ({limits.characters}). Send shorter texts."
             )
 
-    def authorise(self, request: Request) -> None:
-        """Check the key and the rate of a request; raise ApiError 401, 403 or 429 if it is not allowed."""
-        self.access.check(request)
-
     async def detect(self, texts: list[str]) -> DetectedLanguage:
         """Detect the language of texts without blocking the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self.threads, self.detector.detect_all, texts)
@@ -86,7 +83,7 @@ class Server:
         """Return the target tokeniser of a model that has been used before."""
         worker = self.pool.worker(model, is_plain=is_plain)
         if worker.target is None:  # all texts were empty, or the model was unloaded in the meantime
-            await self.batcher.run(worker, worker.translator)
+            await self.batcher.run(worker, [worker.translator])
         assert worker.target is not None
         return worker.target
 

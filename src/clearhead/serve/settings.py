@@ -36,7 +36,7 @@ class LimitSettings(Settings):
     file_bytes: int = Field(20_000_000, ge=1000, description="largest uploaded document, in bytes")
     texts: int = Field(500, ge=1, description="texts in one request")
     characters: int = Field(100_000, ge=1, description="characters of all texts of one request")
-    beam: int = Field(10, ge=1, le=100, description="largest beam, n-best list and number of alternatives")
+    beam: int = Field(10, ge=1, le=100, description="largest beam and n-best list")
     files: int = Field(20, ge=1, description="documents that are translated or wait for their download")
     file_minutes: float = Field(15.0, gt=0, description="minutes after which a translated document is deleted")
     file_time_limit: float = Field(600.0, gt=0, description="seconds to translate a document; then 504")

@@ -9,10 +9,10 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clearhead.decoding.engines.engine import EngineNeeds, Use
 from clearhead.decoding.phrase_constraints import PhraseConstraints
 from clearhead.decoding.word_alignment import pharaoh
 from clearhead.formats.built_in import language_code
+from clearhead.serve.access import client_of
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError, JsonResponse
 from clearhead.serve.catalogue import Route
@@ -21,11 +21,13 @@ from clearhead.serve.model_pool import ModelWorker
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
 from clearhead.serve.source_languages import detect_sources
-from clearhead.serve.translation_task import TranslationTask, search_settings
+from clearhead.serve.translation_task import TranslationTask, num_sentences
 from clearhead.settings import Settings
 from clearhead.text.special import language_tag
 
 _MAX_PHRASES = 200
+_MAX_PHRASE_CHARACTERS = 10_000
+_SCORED = 8  # pairs that are scored together, after which the batches of others come first
 
 
 class TranslateRequest(Settings):
@@ -58,20 +60,13 @@ class TranslateRequest(Settings):
             return None
         if len(self.glossary) + len(self.required) + len(self.forbidden) > _MAX_PHRASES:
             raise ApiError(400, f"glossary, required and forbidden can have at most {_MAX_PHRASES} entries together.")
+        phrases = (self.prefix or "", *self.forbidden, *self.required, *self.glossary, *self.glossary.values())
+        size = sum(map(len, phrases))
+        if size > _MAX_PHRASE_CHARACTERS:  # each phrase is searched for in the others
+            raise ApiError(
+                400, f"the phrases have {size:,} characters together, but the maximum is {_MAX_PHRASE_CHARACTERS:,}."
+            )
         return PhraseConstraints(self.prefix or "", self.forbidden, self.required, self.glossary)
-
-
-class AlternativesRequest(Settings):
-    """The body of /v1/alternatives."""
-
-    text: str = Field(min_length=1, description="the sentence")
-    translation: str = Field(description="its translation, of which the words before `word` are kept")
-    word: int = Field(ge=1, description="position of the word, counted from 1; one more than there are continues it")
-    count: int = Field(5, ge=1, description="number of alternatives")
-    beam: int = Field(1, ge=1, description="beam of the continuations")
-    source: str | None = Field(None, description="source language; null is that of the model, auto detects it")
-    target: str | None = Field(None, description="target language; null is the first one of the model")
-    model: str | None = Field(None, description="name of a model; null is the first one that fits the languages")
 
 
 class TextPairRequest(Settings):
@@ -96,13 +91,6 @@ class TranslateApi:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-
-    async def route(self, texts: list[str], source: str | None, target: str | None, model: str | None) -> Route:
-        """Return the model for a request; `auto` detects the source language."""
-        if source == "auto":
-            detected = await self.server.detect(texts)
-            source = detected.language
-        return self.server.catalogue.route(source, target, model)
 
     async def translate(self, request: Request) -> Response:
         """Translate texts; the answer has an object for each of them."""
@@ -131,7 +119,7 @@ class TranslateApi:
             route = catalogue.route(language or None, target, body.model)
             task = TranslationTask(route, beam, body.n_best, constraints, body.alignment, body.token_scores)
             texts = [body.texts[place] for place in places]
-            translated = await self.server.batcher.translate(task, texts, request.is_disconnected)
+            translated = await self.server.batcher.translate(task, texts, client_of(request))
             tokeniser = await self.server.tokeniser(route.model, is_plain=task.is_plain)
             for place, text in zip(places, translated, strict=True):
                 records[place] = text.record(place + 1, task, tokeniser)
@@ -141,20 +129,6 @@ class TranslateApi:
             heading["source"] = source
         return JsonResponse({**heading, "translations": [records[place] for place in range(len(body.texts))]})
 
-    async def alternatives(self, request: Request) -> Response:
-        """Return other words at one position of a translation, each with the translation that continues from it."""
-        body = await read_request(request, AlternativesRequest, self.server.settings.limits.body_bytes)
-        self.server.check_texts([body.text, body.translation])
-        most = self.server.settings.limits.beam
-        for name, value in (("count", body.count), ("beam", body.beam)):
-            if value > most:
-                raise ApiError(400, f"{name} = {value} is more than the maximum of this server, {most}.")
-        route = await self.route([body.text], body.source, body.target, body.model)
-        notes_of(request.scope).update(model=route.model.name, texts=1)
-        worker = self.server.pool.worker(route.model, is_plain=False)
-        work = partial(_alternatives, worker, route, body)
-        return JsonResponse({"alternatives": await self.server.batcher.run(worker, work, weight=body.count)})
-
     async def score(self, request: Request) -> Response:
         """Return the log-probability of given translations."""
         body = await read_request(request, ScoreRequest, self.server.settings.limits.body_bytes)
@@ -162,8 +136,10 @@ class TranslateApi:
         route = self.server.catalogue.route(body.source, body.target, body.model)
         notes_of(request.scope).update(model=route.model.name, texts=len(body.pairs))
         worker = self.server.pool.worker(route.model, is_plain=False)
-        scores = await self.server.batcher.run(worker, partial(_scores, worker, route, body), weight=len(body.pairs))
-        return JsonResponse({"model": route.model.name, "scores": scores})
+        steps = [partial(_scores, worker, route, body, start) for start in range(0, len(body.pairs), _SCORED)]
+        weight = sum(num_sentences(pair.source + pair.target) for pair in body.pairs)
+        scores = await self.server.batcher.run(worker, steps, weight, client_of(request))
+        return JsonResponse({"model": route.model.name, "scores": [score for part in scores for score in part]})
 
 
 def _unchanged(number: int, text: str, body: TranslateRequest) -> dict[str, Any]:
@@ -188,25 +164,15 @@ def _unchanged(number: int, text: str, body: TranslateRequest) -> dict[str, Any]
     return record
 
 
-def _alternatives(worker: ModelWorker, route: Route, body: AlternativesRequest) -> list[dict[str, Any]]:
-    """Find other words in the thread of a worker; this needs torch."""
-    uses: tuple[Use, ...] = ("alternatives",)
-    translator = worker.translator(EngineNeeds(uses=uses))
-    from clearhead.decoding.word_alternatives import TranslatedSentence, word_alternatives
-
-    sentence = TranslatedSentence(body.text, body.translation, route.language)
-    choices = word_alternatives(translator, sentence, body.word, body.count, search_settings(body.beam))
-    return [{"text": choice.text, "word": choice.word, "probability": math.exp(choice.log_prob)} for choice in choices]
-
-
-def _scores(worker: ModelWorker, route: Route, body: ScoreRequest) -> list[dict[str, Any]]:
-    """Score pairs in the thread of a worker; the records are those of `clearhead score` in JSON."""
+def _scores(worker: ModelWorker, route: Route, body: ScoreRequest, start: int) -> list[dict[str, Any]]:
+    """Score some pairs in the thread of a worker; the records are those of `clearhead score` in JSON."""
     scorer = worker.scorer()
     from clearhead.decoding.scoring import TextPair
 
     tag = "" if route.language is None else language_tag(route.language)
+    pairs = [TextPair(tag + pair.source, pair.target) for pair in body.pairs[start : start + _SCORED]]
     records = []
-    for score in scorer.score(TextPair(tag + pair.source, pair.target) for pair in body.pairs):
+    for score in scorer.score_window(pairs, start + 1):
         value = score.perplexity
         perplexity = None if value is None or math.isinf(value) else value
         record: dict[str, Any] = {
@@ -227,11 +193,6 @@ _ANSWER = {
     "target": "es",
     "translations": [{"line": 1, "source": "Let's go", "translation": "Vamos", "score": -0.31, "has_ended": True}],
 }
-_WORD = BodyExample.of(
-    AlternativesRequest,
-    {"text": "How are you?", "source": "en", "target": "es", "translation": "¿Cómo estás?", "word": 2, "count": 3},
-)
-_WORDS = {"alternatives": [{"text": "¿Cómo está usted?", "word": "está", "probability": 0.21}]}
 _PAIRS = BodyExample.of(
     ScoreRequest, {"pairs": [{"source": "Let's go", "target": "Vamos"}], "source": "en", "target": "es"}
 )
@@ -246,19 +207,10 @@ def make_router(server: Server) -> APIRouter:
 
     @router.post("/translate", **documented("Translate texts", answer=_ANSWER, body=_BODY, errors=errors))
     async def translate(request: Request) -> Response:
-        server.authorise(request)
         return await api.translate(request)
-
-    @router.post(
-        "/alternatives", **documented("Other words in a translation", answer=_WORDS, body=_WORD, errors=errors)
-    )
-    async def alternatives(request: Request) -> Response:
-        server.authorise(request)
-        return await api.alternatives(request)
 
     @router.post("/score", **documented("Score translations", answer=_SCORES, body=_PAIRS, errors=errors))
     async def score(request: Request) -> Response:
-        server.authorise(request)
         return await api.score(request)
 
     return router

@@ -17,7 +17,10 @@ from clearhead.serve.catalogue import Route
 from clearhead.text.tokeniser import Tokeniser
 
 _BREAK = re.compile(r"(\r\n|\r|\n)")
-_CHARACTERS = 150  # of a sentence, roughly: a longer line counts as several sentences
+_BYTES = 200  # of a sentence: a longer line counts as several. English has about 4 bytes a token, no text less than 1
+_MAX_SOURCE = (
+    128  # tokens searched in one piece, as by `clearhead translate --max-source 128`: other clients wait for it
+)
 _BATCH_TOKENS = 8192  # a batch of the server is never large, so it is not divided further by its tokens
 
 
@@ -46,7 +49,7 @@ class TranslationTask:
     @property
     def options(self) -> TranslationOptions:
         """The options of the pipeline."""
-        return TranslationOptions(self.constraints or PhraseConstraints(), self.route.language)
+        return TranslationOptions(self.constraints or PhraseConstraints(), self.route.language, max_source=_MAX_SOURCE)
 
     @property
     def uses(self) -> tuple[Use, ...]:
@@ -91,7 +94,7 @@ class TextLines:
 
 def num_sentences(line: str) -> int:
     """Return about how many sentences a line has, for the limit of the queue."""
-    return 1 + len(line) // _CHARACTERS
+    return 1 + len(line.encode()) // _BYTES
 
 
 @dataclass(frozen=True)
@@ -130,9 +133,7 @@ class TranslatedText:
         penalty = task.search.length_penalty
         translation = Translation(number, self.source.text, parts, penalty, tuple(notes))
         tokens = [token for hypothesis in translation.hypotheses_of(0) for token in hypothesis.tokens]
-        columns = OutputColumns(
-            n_best=task.n_best > 1, scores=task.has_token_scores, alignment=task.is_aligned, alternatives=False
-        )
+        columns = OutputColumns(n_best=task.n_best > 1, scores=task.has_token_scores, alignment=task.is_aligned)
         record = to_record(translation, columns, target.pieces(tokens) if task.has_token_scores else ())
         if len(self.source.lines) > 1:
             record["translation"] = self.text

@@ -1,4 +1,4 @@
-"""What the routes share that worker processes answer: the key of a request, and a client that goes away."""
+"""What the routes share that worker processes answer: the answer itself, and a client that goes away."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,18 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clearhead.serve.api_errors import ApiError
-from clearhead.serve.middleware import notes_of
-from clearhead.serve.server import Server
 from clearhead.serve.worker_process import WorkerPool
 
 _POLL_SECONDS = 0.5  # between checks whether the client still waits
-
-
-def admit(server: Server, request: Request) -> None:
-    """Raise ApiError 401, 403 or 429 unless a request may be sent; the name of its key goes into the log."""
-    name = server.access.check(request)
-    if name is not None:
-        notes_of(request.scope)["key"] = name
 
 
 async def answer_by_worker(pool: WorkerPool, request: Request, content: Mapping[str, Any]) -> bytes:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from clearhead.model import ModelConfig, SequenceModel
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import Trace
 
@@ -25,7 +26,7 @@ def encoder_states(model: SequenceModel, source: Tensor) -> list[Tensor]:
     assert not model.training, "dropout would change the vectors"
     places = [layer_place(model.config, number) for number in range(model.config.encoder_blocks)]
     trace = PartTrace((_STATIC, *places))
-    output = model.encode(source, trace=trace).states
+    output = model.encode(source, probe=Probe(trace)).states
     (static,) = (record.value for record in trace.find("embed", _STATIC))
     return [static, *(_states_at(trace, place) for place in places[:-1]), output]
 

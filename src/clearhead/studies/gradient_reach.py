@@ -5,28 +5,24 @@ language model reads random words and then writes the first one again. The words
 the gradient of a word's embedding is the gradient at its place.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clearhead.experiments.colours import GREEN
 from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.model import Batch, Loss, ModelConfig, TrainableModel, build_model
+from clearhead.experiments.panel import Panel
+from clearhead.model import Batch, Loss, ModelConfig, SequenceModel, build_model
 from clearhead.studies.learning import BatchMaker, Learner, LossOf, Show, StudyRecipe, held_out, set_training, silent
 from clearhead.studies.registry import STUDIES
 from clearhead.studies.tasks import EOS, FIRST
 from clearhead.studies.variants import MAIN, VARIANTS, matched_config
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 NAME = "gradient-reach"
-SIZE = (12.5, 8.8)
 KINDS = ("translation", "language model")
 MEASURES = ("norm before training", "share before training", "share after training", "right answers")
 _SIDES = {"translation": "encoder", "language model": "decoder"}  # whose embeddings are read
@@ -35,6 +31,23 @@ _VARIANTS = {
     "language model": tuple(name for name in MAIN if name != "recurrent-no-attention"),
 }
 _ATTENTION_IS_FOR_SOURCES = {"recurrent-scaled": "recurrent"}  # a language model has none
+
+
+_TITLES = {
+    "translation": "reversing a sentence: loss of the last word, embedding of the first source word",
+    "language model": "writing the first word again: loss of the last word, embedding of the first word",
+}
+
+
+def _panel(number: int, measure: str, log: str = "") -> Panel:
+    title = f"{KINDS[number].capitalize()}: {measure}"
+    return Panel(title, by=("variant",), only=measure, tables={number: ""}, log=log, label=measure.split()[0])
+
+
+PANELS = (
+    *(_panel(0, MEASURES[0], "y"), _panel(0, MEASURES[2])),
+    *(_panel(1, MEASURES[0], "y"), _panel(1, MEASURES[2])),
+)
 
 
 @dataclass(frozen=True)
@@ -53,78 +66,22 @@ class ReachSizes:
 SMALL = ReachSizes()
 
 
-@dataclass(frozen=True)
-class GradientReach:
-    """The measurements of one variant for every length, by the names in MEASURES, and its receptive field."""
-
-    variant: str
-    kind: str
-    field: int | None  # words that a convolutional language model sees; None: no limit
-    values: Mapping[str, tuple[float, ...]]
-
-    @property
-    def title(self) -> str:
-        """What the variant is called."""
-        if self.kind == "language model" and self.variant in _ATTENTION_IS_FOR_SOURCES:
-            return _ATTENTION_IS_FOR_SOURCES[self.variant]
-        return VARIANTS[self.variant].title
-
-
 def run(seed: int, sizes: ReachSizes = SMALL, show: Show = silent) -> Experiment:
     """Measure gradients of all variants before and after training."""
-    results = [measure(name, kind, sizes, seed, show) for kind in KINDS for name in _VARIANTS[kind]]
-    tables = tuple(_table(kind, [one for one in results if one.kind == kind], sizes) for kind in KINDS)
-    arrays = {"lengths": np.array(sizes.lengths, dtype=np.float64)}
-    for one in results:
-        for name, values in one.values.items():
-            arrays[f"{one.kind}, {one.variant}, {name}"] = np.array(values)
-    arrays["field"] = np.array([one.field for one in results if one.field is not None], dtype=np.float64)
+    columns = ("variant", "measure", *(f"{length} words" for length in sizes.lengths))
+    tables = []
+    for kind in KINDS:
+        rows = chain.from_iterable(measure(name, kind, sizes, seed, show) for name in _VARIANTS[kind])
+        tables.append(ResultTable(_TITLES[kind], columns, tuple(rows)))
     claim = (
         "Recurrent models may forget the past and suffer from vanishing gradients, and convolutions see only near "
         "words; attention connects all words directly."
     )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, describe(results, sizes), tables, arrays)
+    return Experiment(NAME, STUDIES[NAME].title, seed, claim, "", tuple(tables))
 
 
-def _table(kind: str, results: Sequence[GradientReach], sizes: ReachSizes) -> ResultTable:
-    titles = {
-        "translation": "reversing a sentence: loss of the last word, embedding of the first source word",
-        "language model": "writing the first word again: loss of the last word, embedding of the first word",
-    }
-    rows: list[tuple[Cell, ...]] = [(one.title, name, *one.values[name]) for one in results for name in MEASURES]
-    return ResultTable(
-        titles[kind], ("variant", "measure", *(f"{length} words" for length in sizes.lengths)), tuple(rows)
-    )
-
-
-def describe(results: Sequence[GradientReach], sizes: ReachSizes) -> str:
-    """Return the finding: how much of the gradient arrives at the longest distance."""
-    first, last = sizes.lengths[0], sizes.lengths[-1]
-    sentences = []
-    for kind in KINDS:
-        chosen = [one for one in results if one.kind == kind]
-        falls = ", ".join(f"{one.title} {_fall(one.values['norm before training'])}" for one in chosen)
-        right = ", ".join(f"{one.title} {one.values['right answers'][-1]:.2f}" for one in chosen)
-        sentences.append(
-            f"{kind.capitalize()}, {first} to {last} words: before training, the norm falls to this share: {falls}; "
-            f"after training, this share of answers is right for {last} words: {right}."
-        )
-    for one in results:
-        if one.field is not None:
-            sentences.append(
-                f"The convolutional language model sees {one.field} words: farther words have a gradient of exactly 0, "
-                f"and guessing among {sizes.num_words} words is right in {1 / sizes.num_words:.2f}."
-            )
-    return " ".join(sentences)
-
-
-def _fall(norms: Sequence[float]) -> str:
-    """Return the last norm as a share of the first."""
-    return "exactly 0" if norms[-1] == 0.0 else f"{norms[-1] / max(norms[0], 1e-30):.2g}"
-
-
-def measure(name: str, kind: str, sizes: ReachSizes, seed: int, show: Show) -> GradientReach:
-    """Train one variant; measure its gradients before and after, and its answers after."""
+def measure(name: str, kind: str, sizes: ReachSizes, seed: int, show: Show) -> list[tuple[Cell, ...]]:
+    """Train one variant; return its rows: the gradients before and after, and the answers after."""
     config = make_config(name, kind, sizes)
     torch.manual_seed(seed)
     model = build_model(config)
@@ -135,8 +92,10 @@ def measure(name: str, kind: str, sizes: ReachSizes, seed: int, show: Show) -> G
     learner.train(model, f"{kind}: {VARIANTS[name].title}", loss_of)
     after = [gradient_norms(model, kind, length, sizes, seed)[1] for length in sizes.lengths]
     right = [right_answers(model, make_batch(kind, length, sizes), sizes.num_tested, seed) for length in sizes.lengths]
-    values = dict(zip(MEASURES, (tuple(one) for one in (*before, after, right)), strict=True))
-    return GradientReach(name, kind, receptive_field(config), values)
+    title = VARIANTS[name].title
+    if kind == "language model":
+        title = _ATTENTION_IS_FOR_SOURCES.get(name, title)
+    return [(title, row, *values) for row, values in zip(MEASURES, (*before, after, right), strict=True)]
 
 
 def make_config(name: str, kind: str, sizes: ReachSizes) -> ModelConfig:
@@ -151,13 +110,6 @@ def make_config(name: str, kind: str, sizes: ReachSizes) -> ModelConfig:
         "max_length": sizes.lengths[-1] + 1,
     }
     return matched_config(VARIANTS[name], shared, sizes.width)
-
-
-def receptive_field(config: ModelConfig) -> int | None:
-    """Return how many earlier words a convolutional language model sees: each layer adds kernel - 1 to the first."""
-    if config.architecture != "convolutional" or config.shape != "decoder":
-        return None
-    return (config.kernel - 1) * config.decoder_blocks + 1
 
 
 def batches_of(kind: str, sizes: ReachSizes) -> BatchMaker:
@@ -191,20 +143,20 @@ def last_word(batch: Batch) -> int:
     return batch.target.shape[1] - (1 if batch.source is None else 2)
 
 
-def last_logits(model: TrainableModel, batch: Batch) -> Tensor:
+def last_logits(model: SequenceModel, batch: Batch) -> Tensor:
     """Return the logits (B, V) of the last word."""
     place = last_word(batch)
     return model.project(model.states(batch)[:, place : place + 1])[:, 0]
 
 
-def loss_of_last(model: TrainableModel, batch: Batch) -> Loss:
+def loss_of_last(model: SequenceModel, batch: Batch) -> Loss:
     """Return the loss of the last word alone."""
     assert batch.target is not None
     total = F.cross_entropy(last_logits(model, batch), batch.target[:, last_word(batch)], reduction="sum")
     return Loss(total, torch.tensor(len(batch.target)))
 
 
-def gradient_norms(model: TrainableModel, kind: str, length: int, sizes: ReachSizes, seed: int) -> tuple[float, float]:
+def gradient_norms(model: SequenceModel, kind: str, length: int, sizes: ReachSizes, seed: int) -> tuple[float, float]:
     """Return the norm of the gradient at the first word, and its share of the norm at all words, averaged."""
     set_training(model, is_training=False)
     table = dict(model.named_parameters())[f"{_SIDES[kind]}.embedding.weight"]
@@ -222,38 +174,9 @@ def gradient_norms(model: TrainableModel, kind: str, length: int, sizes: ReachSi
 
 
 @torch.no_grad()
-def right_answers(model: TrainableModel, make: BatchMaker, number: int, seed: int) -> float:
+def right_answers(model: SequenceModel, make: BatchMaker, number: int, seed: int) -> float:
     """Return how often the last word is the most likely one, after the right words."""
     set_training(model, is_training=False)
     batch = held_out(make, number, seed)
     assert batch.target is not None
     return float((last_logits(model, batch).argmax(dim=1) == batch.target[:, last_word(batch)]).double().mean())
-
-
-def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the norm before training and the share after training, for both kinds of models."""
-    axes = figure.subplots(2, 2)
-    lengths = result.arrays["lengths"]
-    for row, kind in enumerate(KINDS):
-        for column, name in enumerate(("norm before training", "share after training")):
-            plot = axes[row, column]
-            for variant in _VARIANTS[kind]:
-                values = result.arrays[f"{kind}, {variant}, {name}"]
-                is_shown = values > 0.0
-                title = GradientReach(variant, kind, None, {}).title
-                look = VARIANTS[variant]
-                plot.plot(lengths[is_shown], values[is_shown], "o-", color=look.colour, label=title)
-            plot.set(title=f"{kind.capitalize()}: {name}", xlabel="words from the loss back to the first word")
-            if column == 0:
-                plot.set_yscale("log")
-            else:
-                plot.set_ylim(0, 1.03)
-            plot.set_xticks(lengths)
-            if kind == "language model":
-                field = float(result.arrays["field"][0])
-                plot.axvline(field + 0.5, color=GREEN, linestyle=":", linewidth=1.5)
-                plot.annotate("convolutional: exactly 0 →", (field + 0.7, 0.04), xycoords=("data", "axes fraction"),
-                              color=GREEN, fontsize=11)  # fmt: skip
-        axes[row, 0].set_ylabel("norm of the gradient")
-        axes[row, 1].set_ylabel("share of the norm at all words")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)

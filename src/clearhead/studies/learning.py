@@ -4,12 +4,13 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import nn
 
 from clearhead.decoding.search.greedy import greedy
-from clearhead.model import Batch, Loss, TrainableModel
+from clearhead.model import Batch, Loss, SequenceModel
 from clearhead.training.config import TrainingConfig
 from clearhead.training.optimiser import Optimiser
 from clearhead.training.schedule import rate_at
@@ -25,17 +26,23 @@ def silent(part: str, num_done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class StudyRecipe:
-    """How a model is trained: AdamW, a linear warm-up, then a cosine down to 0."""
+    """How a model is trained: AdamW or Muon, a linear warm-up, then a cosine down to 0."""
 
     steps: int
     rate: float = 3e-3
     batch: int = 64  # sentences
     warm_up: int = 50
+    optimiser: Literal["adamw", "muon"] = "adamw"
 
     def settings(self) -> TrainingConfig:
         """Return the settings of the optimiser and the schedule."""
         return TrainingConfig(
-            steps=self.steps, rate=self.rate, warm_up=self.warm_up, schedule="cosine", label_smoothing=0.0
+            steps=self.steps,
+            rate=self.rate,
+            warm_up=self.warm_up,
+            schedule="cosine",
+            optimiser=self.optimiser,
+            label_smoothing=0.0,
         )
 
 
@@ -66,7 +73,7 @@ class Learner:
         """Return a generator that gives every model the same batches."""
         return torch.Generator().manual_seed(self.seed + 1)
 
-    def train(self, model: TrainableModel, name: str, loss_of: LossOf | None = None) -> LearningCurve:
+    def train(self, model: SequenceModel, name: str, loss_of: LossOf | None = None) -> LearningCurve:
         """Train a model. It stops at a loss that is not finite. `loss_of` replaces the model's own loss."""
         loss_of = model.loss if loss_of is None else loss_of
         settings, random = self.recipe.settings(), self.new_batches()
@@ -91,13 +98,13 @@ class Learner:
         return LearningCurve(losses, seconds)
 
 
-def set_training(model: TrainableModel, *, is_training: bool) -> None:
+def set_training(model: SequenceModel, *, is_training: bool) -> None:
     """Switch a model to training, where dropout and batch norm act, or back."""
     assert isinstance(model, nn.Module)
     model.train(is_training)
 
 
-def on_device(batch: Batch, model: TrainableModel) -> Batch:
+def on_device(batch: Batch, model: SequenceModel) -> Batch:
     """Return the batch on the device of a model."""
     return batch.changed(lambda tensor: tensor.to(model.device))
 
@@ -108,14 +115,14 @@ def held_out(make_batch: BatchMaker, number: int, seed: int) -> Batch:
 
 
 @torch.no_grad()
-def loss_on(model: TrainableModel, batch: Batch) -> float:
+def loss_on(model: SequenceModel, batch: Batch) -> float:
     """Return the mean loss per token on a batch, outside of training."""
     set_training(model, is_training=False)
     return float(model.loss(on_device(batch, model)).mean)
 
 
 @torch.no_grad()
-def share_right(model: TrainableModel, batch: Batch) -> float:
+def share_right(model: SequenceModel, batch: Batch) -> float:
     """Return the share of sentences that greedy search writes without an error."""
     set_training(model, is_training=False)
     batch = on_device(batch, model)

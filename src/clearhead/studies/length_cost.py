@@ -8,35 +8,32 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.model import Batch, TrainableModel, build_model
+from clearhead.experiments.panel import Panel
+from clearhead.model import Batch, SequenceModel, build_model
 from clearhead.studies.learning import Show, set_training, silent
 from clearhead.studies.registry import STUDIES
 from clearhead.studies.tasks import FIRST
 from clearhead.studies.variants import VARIANTS, matched_config, num_parameters
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 NAME = "length-cost"
-SIZE = (12.5, 8.8)
 COMPARED = {"recurrent-scaled": "recurrent", "convolutional": "convolutional", "transformer": "Transformer"}
-_TITLES = ("Time of a training step", "Memory of a training step", "Time of decoding a token", "Memory of the past")
-_LINES = {
-    "recurrent-scaled": "o-",
-    "convolutional": "o--",
-    "transformer": "o-",
-}  # two of them coincide in the last plot
 _WARM_UP = 16  # tokens
-MEASURES = ("ms of a training step", "MiB of a training step", "ms of decoding a token", "MiB of the past")
 _MIB = 2**20
-_WIDE = 20  # a larger ratio of two values is drawn on a logarithmic axis
+_NAMES = tuple(COMPARED.values())
+_MS, _MEMORY = (tuple(f"{name}, {unit}" for name in _NAMES) for unit in ("ms", "MiB"))
+_DECODING = {1: ""}
+PANELS = (
+    Panel("Time of a training step", _MS, "tokens", lines=_NAMES, log="x", label="ms"),
+    Panel("Memory of a training step", _MEMORY, "tokens", lines=_NAMES, log="x", label="MiB"),
+    Panel("Time of decoding a token", _MS, "tokens", tables=_DECODING, lines=_NAMES, log="x", label="ms"),
+    Panel("Memory of the past", _MEMORY, "tokens", tables=_DECODING, lines=_NAMES, log="xy", label="MiB"),
+)
 
 
 @dataclass(frozen=True)
@@ -66,74 +63,48 @@ FULL = LengthCostSizes(
 
 @dataclass(frozen=True)
 class LengthCosts:
-    """What was measured for one architecture at every length, by the names in MEASURES."""
+    """The milliseconds and the MiB of one architecture at every length, for training and for decoding."""
 
-    variant: str
     num_parameters: int
-    values: dict[str, tuple[float, ...]]
-
-    @property
-    def title(self) -> str:
-        """What the architecture is called."""
-        return COMPARED[self.variant]
+    steps: list[tuple[float, float]]
+    decoded: list[tuple[float, float]]
 
 
 def run(seed: int, sizes: LengthCostSizes = SMALL, show: Show = silent) -> Experiment:
     """Measure all architectures at every length."""
     results = [measure(name, sizes, seed, show) for name in COMPARED]
+    counts = [result.num_parameters for result in results]
     tables = (
         _table(
-            f"a training step of {sizes.num_tokens:,} tokens, in sequences of each length", results, sizes, MEASURES[:2]
+            f"a training step of {sizes.num_tokens:,} tokens, in sequences of each length",
+            sizes,
+            [result.steps for result in results],
         ),
-        _table("decoding one token after a past of each length", results, sizes, MEASURES[2:]),
-        ResultTable(
-            "the models", ("architecture", "parameters"), tuple((one.title, one.num_parameters) for one in results)
-        ),
+        _table("decoding one token after a past of each length", sizes, [result.decoded for result in results]),
+        ResultTable("the models", ("architecture", "parameters"), tuple(zip(_NAMES, counts, strict=True))),
     )
-    arrays = {"lengths": np.array(sizes.lengths, dtype=np.float64)}
-    arrays |= {f"{one.variant}, {name}": np.array(values) for one in results for name, values in one.values.items()}
     claim = (
         "The cost of attention grows with the square of the length; a recurrent model works through one word at a time."
     )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, describe(results, sizes), tables, arrays)
+    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding_of(tables[:2]), tables)
 
 
-def _table(title: str, results: Sequence[LengthCosts], sizes: LengthCostSizes, names: Sequence[str]) -> ResultTable:
-    columns = ("tokens", *(f"{one.title}, {name.split()[0]}" for name in names for one in results))
-    rows: list[tuple[Cell, ...]] = [
-        (length, *(one.values[name][place] for name in names for one in results))
-        for place, length in enumerate(sizes.lengths)
-    ]
-    return ResultTable(title, columns, tuple(rows))
+def _table(title: str, sizes: LengthCostSizes, costs: Sequence[Sequence[tuple[float, float]]]) -> ResultTable:
+    rows: list[tuple[Cell, ...]] = []
+    for length, pairs in zip(sizes.lengths, zip(*costs, strict=True), strict=True):
+        rows.append((length, *(time for time, _ in pairs), *(memory for _, memory in pairs)))
+    return ResultTable(title, ("tokens", *_MS, *_MEMORY), tuple(rows))
 
 
-def describe(results: Sequence[LengthCosts], sizes: LengthCostSizes) -> str:
-    """Return the finding: the growth of every cost, and where attention becomes the most expensive."""
-    first, last = sizes.lengths[0], sizes.lengths[-1]
+def finding_of(tables: Sequence[ResultTable]) -> str:
+    """Return the finding in words: the growth of every cost."""
     sentences = []
-    for name in MEASURES:
-        growth = ", ".join(f"{one.title} {one.values[name][-1] / one.values[name][0]:.2g}" for one in results)
-        sentences.append(f"From {first} to {last:,} tokens, the {name} are multiplied by: {growth}.")
-    transformer = next(one for one in results if one.variant == "transformer")
-    for name in (MEASURES[0], MEASURES[2]):
-        for one in results:
-            if one is not transformer:
-                crossing = crossing_of(transformer.values[name], one.values[name], sizes.lengths)
-                sentences.append(f"The {name}: the Transformer {crossing} {one.title}.")
+    for name, table in zip(("a training step", "decoding a token"), tables, strict=True):
+        first, last = table.rows[0], table.rows[-1]
+        ratios = zip(table.columns[1:], last[1:], first[1:], strict=True)
+        growth = "; ".join(f"{column} {float(large) / float(small):.2g}" for column, large, small in ratios)
+        sentences.append(f"From {first[0]} to {last[0]:,} tokens, {name} is multiplied by: {growth}.")
     return " ".join(sentences)
-
-
-def crossing_of(own: Sequence[float], other: Sequence[float], lengths: Sequence[int]) -> str:
-    """Return from which length on the first cost is larger than the other, in words."""
-    is_larger = [a > b for a, b in zip(own, other, strict=True)]
-    if all(is_larger):
-        return "is slower at every length than"
-    if not any(is_larger):
-        return "is faster at every length than"
-    if not is_larger[-1]:
-        return f"is faster at {lengths[-1]:,} tokens than"
-    place = max(index for index, larger in enumerate(is_larger) if not larger) + 1
-    return f"is slower from {lengths[place]:,} tokens on than"
 
 
 def measure(name: str, sizes: LengthCostSizes, seed: int, show: Show) -> LengthCosts:
@@ -155,13 +126,10 @@ def measure(name: str, sizes: LengthCostSizes, seed: int, show: Show) -> LengthC
     decoded = list(
         decoding_steps(model, sizes, lambda done: show(f"decoding, {COMPARED[name]}", done, sizes.lengths[-1]))
     )
-    values = dict(
-        zip(MEASURES, (tuple(column) for pair in (steps, decoded) for column in zip(*pair, strict=True)), strict=True)
-    )
-    return LengthCosts(name, num_parameters(config), values)
+    return LengthCosts(num_parameters(config), steps, decoded)
 
 
-def training_step(model: TrainableModel, length: int, sizes: LengthCostSizes) -> tuple[float, float]:
+def training_step(model: SequenceModel, length: int, sizes: LengthCostSizes) -> tuple[float, float]:
     """Return the milliseconds and the MiB of a training step without the optimiser.
 
     The memory is the peak on a GPU, and what is kept for the backward pass on a CPU.
@@ -182,7 +150,7 @@ def training_step(model: TrainableModel, length: int, sizes: LengthCostSizes) ->
     return 1000 * min(times), memory / _MIB
 
 
-def update(model: TrainableModel, batch: Batch) -> None:
+def update(model: SequenceModel, batch: Batch) -> None:
     """Compute the loss and all gradients, on a GPU in bfloat16."""
     for parameter in model.parameters():
         parameter.grad = None
@@ -191,7 +159,7 @@ def update(model: TrainableModel, batch: Batch) -> None:
     loss.backward()  # type: ignore[no-untyped-call]
 
 
-def step_bytes(model: TrainableModel, batch: Batch) -> int:
+def step_bytes(model: SequenceModel, batch: Batch) -> int:
     """Return the memory of an update; the first one, which also loads kernels."""
     if model.device.type == "cuda":
         update(model, batch)
@@ -216,7 +184,7 @@ def step_bytes(model: TrainableModel, batch: Batch) -> int:
 
 @torch.inference_mode()
 def decoding_steps(
-    model: TrainableModel, sizes: LengthCostSizes, show: Callable[[int], None]
+    model: SequenceModel, sizes: LengthCostSizes, show: Callable[[int], None]
 ) -> Iterator[tuple[float, float]]:
     """Yield the milliseconds of decoding a token, and the MiB that the decoder remembers, at every length."""
     set_training(model, is_training=False)
@@ -258,26 +226,7 @@ def bytes_of(thing: object) -> int:
     return sum(storages.values())
 
 
-def synchronise(model: TrainableModel) -> None:
+def synchronise(model: SequenceModel) -> None:
     """Wait until a GPU has done its work."""
     if model.device.type == "cuda":
         torch.cuda.synchronize()
-
-
-def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the four costs against the length."""
-    plots = figure.subplots(2, 2).flatten()
-    lengths = result.arrays["lengths"]
-    for plot, name, title in zip(plots, MEASURES, _TITLES, strict=True):
-        values = {variant: result.arrays[f"{variant}, {name}"] for variant in COMPARED}
-        for variant, label in COMPARED.items():
-            plot.plot(lengths, values[variant], _LINES[variant], color=VARIANTS[variant].colour, label=label)
-        plot.set(title=title, xlabel="tokens", ylabel=name.split()[0])
-        plot.set_xscale("log", base=2)
-        if max(map(np.max, values.values())) > _WIDE * min(map(np.min, values.values())):
-            plot.set_yscale("log")
-            plot.yaxis.set_major_formatter("{x:g}")
-        else:
-            plot.set_ylim(bottom=0)
-        plot.set_xticks(lengths, [f"{length:,.0f}" for length in lengths])
-    plots[0].legend(loc="best")

@@ -17,8 +17,8 @@ class StudyEntry:
     duration: str
 
 
-# The study `some-name` is the module some_name, which has SIZE (of its plot, in inches), SMALL (the sizes of the models
-# and of the data, a frozen dataclass), run(seed, sizes, show) -> Experiment, and draw(result, figure).
+# The study `some-name` is the module some_name, which has SMALL (the sizes of the models and of the data, a frozen
+# dataclass), run(seed, sizes, show) -> Experiment, and a plot like that of an experiment: PANELS, or SIZE and draw.
 STUDIES: Mapping[str, StudyEntry] = {
     "gradient-reach": StudyEntry("How far a gradient reaches in three architectures", "2 min"),
     "length-cost": StudyEntry("Time and memory against length in three architectures", "30 s"),
@@ -28,6 +28,7 @@ STUDIES: Mapping[str, StudyEntry] = {
     "score-scaling": StudyEntry("Scaled and unscaled scores, one head and many", "2 min"),
     "no-mask": StudyEntry("A decoder trained without its mask", "3 min"),
     "stability": StudyEntry("Which Transformers train: residuals, norms, warm-up, rates", "5 min"),
+    "multi-hop": StudyEntry("Questions of one, two and three hops, by number of layers", "3 min"),
     "teacher-forcing": StudyEntry("Teacher forcing in parallel and token by token", "30 s"),
 }
 

@@ -7,13 +7,14 @@ publish a model without residuals. Each model must reverse short sentences.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clearhead.experiments.colours import BLUE, GREY, INK, VERMILION
+from clearhead.experiments.colours import BLUE, INK, VERMILION
 from clearhead.experiments.experiment import Cell, Experiment, ResultTable
 from clearhead.model import ModelConfig, Transformer
 from clearhead.model.layers import Residual
@@ -26,8 +27,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME = "stability"
-_NOT_FINITE = 1e9  # replaces the loss of a run that stopped, since JSON has no infinity
 SIZE = (11.0, 5.2)
+_WARM_UPS = {"yes": 0.2, "no": 0.0}  # share of the updates
+_COLOURS = {
+    "learned": (BLUE, 0.55),
+    "learning": (BLUE, 0.2),
+    "stuck": (VERMILION, 0.3),
+    "diverged": (VERMILION, 0.7),
+}
 
 
 @dataclass(frozen=True)
@@ -98,67 +105,50 @@ class NoResidual(Residual):
         return super().after(torch.zeros_like(y), y, keys, trace)
 
 
-@dataclass(frozen=True)
-class StabilityOutcome:
-    """How one training ended."""
-
-    variant: str
-    has_warm_up: bool
-    rate: float
-    loss: float  # held-out; infinite if the training diverged
-    diverged_at: int | None
-
-    def verdict(self, chance: float) -> str:
-        """Return in words how it ended; `chance` is the loss of a model that has learned only how often words occur."""
-        if self.diverged_at is not None or self.loss > 2 * chance:
-            return "diverged"
-        if self.loss < 0.1 * chance:
-            return "learned"
-        return "learning" if self.loss < 0.75 * chance else "stuck"
-
-
 def run(seed: int, sizes: StabilitySizes = SMALL, show: Show = silent) -> Experiment:
     """Train every variant with and without warm-up at every rate."""
     task = Task("reverse", *sizes.lengths)
     test = held_out(task.batch, sizes.num_test, seed)
-    runs = [(name, warm, rate) for name in VARIANTS for warm in (True, False) for rate in sizes.rates]
-    outcomes = []
-    for number, (name, has_warm_up, rate) in enumerate(runs, start=1):
-        recipe = StudyRecipe(sizes.steps, rate, sizes.batch, warm_up=sizes.steps // 5 if has_warm_up else 0)
-        model = make_model(VARIANTS[name], task, sizes, seed)
-        curve = Learner(task.batch, recipe, seed, show).train(model, f"model {number} of {len(runs)}, {name}, {rate:g}")
-        loss = math.inf if curve.has_diverged else loss_on(model, test)
-        outcomes.append(
-            StabilityOutcome(name, has_warm_up, rate, loss, len(curve.losses) + 1 if curve.has_diverged else None)
-        )
     chance = math.log(task.num_words)
-    rows = []
-    for name in VARIANTS:
-        for has_warm_up in (True, False):
-            chosen = [one for one in outcomes if (one.variant, one.has_warm_up) == (name, has_warm_up)]
-            cells: list[Cell] = [shown(one, chance) for one in chosen]
-            rows.append((name, "yes" if has_warm_up else "no", *cells))
+    rows: list[tuple[Cell, ...]] = []
+    for (name, build), (word, share) in product(VARIANTS.items(), _WARM_UPS.items()):
+        cells = []
+        for rate in sizes.rates:
+            recipe = StudyRecipe(sizes.steps, rate, sizes.batch, warm_up=int(share * sizes.steps))
+            model = make_model(build, task, sizes, seed)
+            curve = Learner(task.batch, recipe, seed, show).train(model, f"{name}, warm-up: {word}, rate {rate:g}")
+            diverged_at = len(curve.losses) + 1 if curve.has_diverged else None
+            cells.append(f"diverged at {diverged_at}" if diverged_at else shown(loss_on(model, test), chance))
+        rows.append((name, word, *cells))
     table = ResultTable(
         f"held-out loss (nats) after {sizes.steps} updates, {sizes.blocks} + {sizes.blocks} layers of width "
         f"{sizes.width}; guessing words costs {chance:.2f}",
         ("variant", "warm-up", *(f"rate {rate:g}" for rate in sizes.rates)),
         tuple(rows),
     )
-    losses = np.array([one.loss if math.isfinite(one.loss) else _NOT_FINITE for one in outcomes])
-    arrays = {"losses": losses.reshape(len(VARIANTS), 2, len(sizes.rates)), "rates": np.array(sizes.rates)}
-    arrays["chance"] = np.array(chance)
     claim = (
         "Residual connections give stronger gradients, norms make training faster and stable, layer norm is the right "
         "one, and warm-up is needed."
     )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, describe(outcomes, chance), (table,), arrays)
+    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding_of(table), (table,))
 
 
-def shown(outcome: StabilityOutcome, chance: float) -> Cell:
-    """Return the loss and the verdict, as one cell."""
-    if outcome.diverged_at is not None:
-        return f"diverged at {outcome.diverged_at}"
-    return f"{outcome.loss:.3g} {outcome.verdict(chance)}"
+def shown(loss: float, chance: float) -> str:
+    """Return the loss and a verdict; `chance` is the loss of a model that has learned only how often words occur."""
+    limits = {"learned": 0.1 * chance, "learning": 0.75 * chance, "stuck": 2 * chance, "diverged": math.inf}
+    verdict = next((word for word, limit in limits.items() if loss < limit), "diverged")
+    return f"{loss:.3g} {verdict}"
+
+
+def finding_of(table: ResultTable) -> str:
+    """Return the finding in words."""
+    learned = [(row[0], row[1]) for row in table.rows for cell in row[2:] if str(cell).endswith("learned")]
+    counts = [f"{name} {sum(name == variant for variant, _ in learned)}" for name in VARIANTS]
+    warm = sum(word == "yes" for _, word in learned)
+    return (
+        f"Runs that learned the task, of {2 * len(table.columns[2:])} each: {'; '.join(counts)}. With warm-up {warm} "
+        f"runs learned it, and without {len(learned) - warm}."
+    )
 
 
 def make_model(build: Build, task: Task, sizes: StabilitySizes, seed: int) -> Transformer:
@@ -199,67 +189,18 @@ def replaced(norm: nn.Module, build: Build, config: ModelConfig) -> nn.Module:
     return NoNorm() if build.norm == "none" else norm
 
 
-def describe(outcomes: list[StabilityOutcome], chance: float) -> str:
-    """Return the finding."""
-    has_learned = {(one.variant, one.has_warm_up, one.rate): one.verdict(chance) == "learned" for one in outcomes}
-    counts = {
-        name: sum(is_so for (variant, _, _), is_so in has_learned.items() if variant == name) for name in VARIANTS
-    }
-    number = len(outcomes) // len(VARIANTS)
-    ranked = sorted((name for name in VARIANTS if counts[name]), key=lambda name: -counts[name])
-    never = [name for name in VARIANTS if not counts[name]]
-    parts = [f"{name} in {counts[name]}" for name in ranked]
-    sentences = [f"Of {number} runs each, these learned the task: {'; '.join(parts) if parts else 'none'}."]
-    if never:
-        sentences.append(f"Never: {'; '.join(never)}.")
-    warm, cold = (sum(is_so for (_, warm, _), is_so in has_learned.items() if warm == one) for one in (True, False))
-    sentences.append(f"With warm-up {warm} of {len(outcomes) // 2} runs learned, without it {cold}.")
-    rescued = [
-        f"{name} at {rate:g}"
-        for (name, is_warm, rate), is_so in has_learned.items()
-        if is_warm and is_so and not has_learned[name, False, rate]
-    ]
-    if rescued:
-        sentences.append(f"Only with warm-up learned: {'; '.join(rescued)}.")
-    losses = {
-        (one.variant, one.has_warm_up, one.rate): one.loss for one in outcomes if one.verdict(chance) != "diverged"
-    }
-    gains = {
-        (name, rate): losses[name, False, rate] - loss
-        for (name, is_warm, rate), loss in losses.items()
-        if is_warm and (name, False, rate) in losses
-    }
-    if gains:
-        name, rate = max(gains, key=gains.__getitem__)
-        sentences.append(
-            f"Warm-up helps most with {name} at {rate:g}: {losses[name, True, rate]:.3g} instead of "
-            f"{losses[name, False, rate]:.3g} nats."
-        )
-    return " ".join(sentences)
-
-
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw a grid: one row for every variant, one column for every rate, with and without warm-up."""
-    losses, chance, rates = result.arrays["losses"], float(result.arrays["chance"]), result.arrays["rates"]
-    plots = figure.subplots(1, 2, sharey=True)
-    colours = {
-        "learned": (BLUE, 0.55),
-        "learning": (BLUE, 0.2),
-        "stuck": (VERMILION, 0.3),
-        "diverged": (VERMILION, 0.7),
-    }
-    for index, (axes, title) in enumerate(zip(plots, ("with warm-up", "without warm-up"), strict=True)):
-        for (row, column), loss in np.ndenumerate(losses[:, index]):
-            verdict = StabilityOutcome("", True, 0.0, float(loss), None).verdict(chance)
-            colour, alpha = colours[verdict]
+    """Draw a grid of the cells with their verdicts in colour, which lines or bars would not show."""
+    (table,) = result.tables
+    for axes, word in zip(figure.subplots(1, 2, sharey=True), _WARM_UPS, strict=True):
+        rows = [row for row in table.rows if row[1] == word]
+        for (row, column), cell in np.ndenumerate(np.array(rows)[:, 2:]):
+            colour, alpha = next(look for verdict, look in _COLOURS.items() if verdict in cell)
             # Rectangles of transparent colour, not an image: their colour can change in dark mode.
             axes.bar(column, -0.94, 0.96, bottom=row + 0.47, color=colour, alpha=alpha, linewidth=0)
-            text = f"{loss:.3g}\n{verdict}" if loss < _NOT_FINITE else verdict
-            axes.text(column, row, text, ha="center", va="center", color=INK, fontsize=11)
-        axes.set_xticks(range(len(rates)), [f"{rate:g}" for rate in rates])
-        axes.set_yticks(range(len(VARIANTS)), list(VARIANTS))
-        axes.set(title=title, xlabel="learning rate", xlim=(-0.5, len(rates) - 0.5), ylim=(len(VARIANTS) - 0.5, -0.5))
+            axes.text(column, row, cell.replace(" ", "\n", 1), ha="center", va="center", color=INK, fontsize=11)
+        axes.set_xticks(range(len(table.columns) - 2), table.columns[2:])
+        axes.set_yticks(range(len(rows)), [row[0] for row in rows])
+        axes.set(title=f"warm-up: {word}", xlabel="held-out loss (nats)", ylim=(len(rows) - 0.5, -0.5))
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
-    note = f"Numbers: held-out loss in nats per token; guessing words costs {chance:.2f}."
-    figure.supxlabel(note, fontsize=11, color=GREY, x=0.99, ha="right")

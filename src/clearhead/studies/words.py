@@ -1,14 +1,15 @@
 """Sentence pairs of the built-in phrasebook as ids, with one id per word and one vocabulary for both languages."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
+from random import Random
 
 import torch
 from torch import Tensor
 
-from clearhead.data.phrasebook import Split, pairs
+from clearhead.data.phrasebook import Split, pairs, set_phrases
 from clearhead.model import Batch
 from clearhead.model.batch import padded
 from clearhead.studies.tasks import EOS, FIRST, PAD
@@ -22,6 +23,16 @@ def split_words(sentence: str) -> list[str]:
     return _WORD.findall(sentence.lower())
 
 
+def _drawn(split: Split, seed: int) -> Iterator[_Pair]:
+    """Return the pairs of one part that are not set phrases: for seed 1 in their order, for another seed shuffled."""
+    learnt_by_heart = set(set_phrases())
+    drawn = [pair for pair in pairs(split) if pair not in learnt_by_heart]
+    if seed != 1:
+        number = Random(seed).random  # the only method with the same results in every Python version
+        drawn.sort(key=lambda _: number())
+    return iter(drawn)
+
+
 @dataclass(frozen=True)
 class Phrases:
     """Sentence pairs for training, and the words that occur in them."""
@@ -31,8 +42,8 @@ class Phrases:
 
     @classmethod
     def draw(cls, number: int, seed: int) -> "Phrases":
-        """Return the first pairs of the training part, which depends on the seed."""
-        chosen = tuple(islice(pairs("train", seed), number))
+        """Return the first pairs of the training part, whose order depends on the seed."""
+        chosen = tuple(islice(chain(set_phrases(), _drawn("train", seed)), number))
         words = sorted({word for pair in chosen for sentence in pair for word in split_words(sentence)})
         return cls(tuple(words), chosen)
 
@@ -44,8 +55,7 @@ class Phrases:
     def held_out(self, split: Split, number: int, seed: int) -> list[_Pair]:
         """Return pairs of another part whose words all occur in training."""
         are_known = set(self.words).issuperset
-        candidates = pairs(split, seed)
-        return list(islice((pair for pair in candidates if are_known(split_words(" ".join(pair)))), number))
+        return list(islice((pair for pair in _drawn(split, seed) if are_known(split_words(" ".join(pair)))), number))
 
     def encode(self, chosen: Sequence[_Pair]) -> Batch:
         """Return pairs as a batch of ids."""

@@ -61,6 +61,18 @@ def split_long(text: str, fits: Callable[[str], bool], language: str = DEFAULT_L
     return [*head[:-1], TextPart(head[-1].text, first.space), *tail]
 
 
+def split_list(text: str, most: int) -> list[TextPart]:
+    """Split a text into parts of at most `most` characters, after a comma or at a space if possible."""
+    parts, start = [], 0
+    while len(text) - start > most:
+        window = text[start : start + most]
+        ends = [match.end() for match in _CLAUSE_END.finditer(window)]
+        ends = ends or [match.end() for match in _SPACE.finditer(window)] or [most]
+        parts.append(_part(text, start, start + ends[-1]))
+        start += ends[-1]
+    return [*parts, _part(text, start, len(text))]
+
+
 def _best_break(text: str, language: str) -> int:
     """Return the best place to split a text in two, in its middle half."""
     middle, margin = len(text) // 2, len(text) // 4

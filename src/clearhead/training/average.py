@@ -8,13 +8,13 @@ from torch import Tensor
 
 from clearhead.formats.checkpoint import load_checkpoint
 from clearhead.formats.weights import own_tensors
-from clearhead.model import TrainableModel, build_model
+from clearhead.model import SequenceModel, build_model
 
 
 class RunningAverage:
     """a ← d a + (1 - d) w at update n, with d = min(decay, (1 + n) / (10 + n)), so the first weights fade quickly."""
 
-    def __init__(self, model: TrainableModel, decay: float) -> None:
+    def __init__(self, model: SequenceModel, decay: float) -> None:
         self.decay = decay
         self._weights = [tensor.detach() for tensor in own_tensors(model).values()]
         self._names = list(own_tensors(model))
@@ -37,7 +37,7 @@ class RunningAverage:
         return dict(zip(self._names, self._average, strict=True))
 
 
-def copy_with(model: TrainableModel, tensors: Mapping[str, Tensor]) -> TrainableModel:
+def copy_with(model: SequenceModel, tensors: Mapping[str, Tensor]) -> SequenceModel:
     """Return another model of the same config on the same device with copies of the given weights."""
     own = own_tensors(model)
     with torch.random.fork_rng(devices=[]):
@@ -48,7 +48,7 @@ def copy_with(model: TrainableModel, tensors: Mapping[str, Tensor]) -> Trainable
     return copy
 
 
-def average_in(model: TrainableModel, folders: Sequence[Path]) -> None:
+def average_in(model: SequenceModel, folders: Sequence[Path]) -> None:
     """Replace the weights of a model by the mean of its weights and those of the given checkpoints."""
     tensors = own_tensors(model)
     sums = {name: tensor.detach().to(torch.float64) for name, tensor in tensors.items()}

@@ -21,7 +21,7 @@ _WHAT = {
 }
 # Sentences that a model of a built-in corpus has learned; for other data, "…" is a placeholder.
 _EXAMPLES = {"phrasebook": "Good morning", "copy": "ba do ki", "reverse": "ba do ki", "sort": "ba do ki"}
-_LISTS = ("data.train", "data.valid", "data.test", "pinned")  # they do not fit a table of settings
+_LISTS = ("data.train", "data.valid", "data.test")  # they do not fit a table of settings
 # The test of the documentation runs the blocks of a model card.
 _USES = {
     "translate": """\
@@ -184,7 +184,7 @@ def _differences(config: RunConfig) -> Iterator[str]:
 
 
 def differences(config: RunConfig) -> Iterator[tuple[str, str, str]]:
-    """Yield path, value and default of every setting that is not at its default, except corpora and sentences."""
+    """Yield path, value and default of every setting that is not at its default, except corpora."""
     for setting in fields_of(RunConfig):
         if setting.path in ("run", "data") or setting.path.startswith(_LISTS):
             continue

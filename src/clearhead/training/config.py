@@ -5,9 +5,9 @@ A config is read from a file and from changes to it. All errors in both are repo
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from clearhead.data.config import DataConfig
 from clearhead.errors import ConfigError, Mistake, printable
@@ -33,6 +33,7 @@ def _chosen(name: str, value: Number | None) -> Number:
 class TrainingConfig(Settings):
     """How the model is trained: the settings of `training:`."""
 
+    retired: ClassVar[dict[str, Any]] = {"parallel": "ddp", "on_divergence": "stop"}
     seed: int = Field(1, ge=0, lt=2**31, description="seed of all random numbers")
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU if there is one")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
@@ -43,11 +44,6 @@ class TrainingConfig(Settings):
     )
     is_compiled: bool | None = Field(
         None, description="use torch.compile: a slower start (about 30 s), then faster updates; default: only on a GPU"
-    )
-    parallel: Literal["ddp", "fsdp"] = Field(
-        "ddp",
-        description="with several processes: ddp keeps all weights on each device; fsdp keeps only a part, for a model "
-        "that does not fit on one device",
     )
     rendezvous_seconds: float = Field(
         120.0, ge=1, le=86_400, description="with several processes: how long to wait until all of them have started"
@@ -121,9 +117,6 @@ class TrainingConfig(Settings):
     )
     ema_decay: float = Field(0.999, gt=0, lt=1, description="decay of the exponential moving average (`average: ema`)")
     average_last: int = Field(5, ge=2, le=1000, description="number of checkpoints to average with `average: last`")
-    on_divergence: Literal["stop", "roll_back"] = Field(
-        "stop", description="on NaN or an exploding loss: stop, or return to the last checkpoint with half the rate"
-    )
     max_rise: float = Field(
         3.0, gt=0, description="rise of the mean loss above its minimum, in nats, that counts as exploding"
     )
@@ -174,21 +167,10 @@ class ValidationConfig(Settings):
     )
 
 
-class PinnedSentence(Settings):
-    """A sentence of `pinned:`, with or without a reference; a plain text is the sentence."""
-
-    source: str = Field(description="sentence that is translated at every validation")
-    reference: str | None = Field(None, description="its translation, to compare with")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_text(cls, value: Any) -> Any:
-        return {"source": value} if isinstance(value, str) else value
-
-
 class RunConfig(Settings):
     """A complete training config."""
 
+    retired: ClassVar[Mapping[str, Any]] = {"pinned": []}
     run: str | None = Field(
         None,
         description="run folder, relative to the current folder; default: runs/NAME for a config NAME.yaml",
@@ -200,11 +182,6 @@ class RunConfig(Settings):
     text: TextConfig = TextConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
-    pinned: tuple[PinnedSentence, ...] = Field(
-        (),
-        description="up to 16 sentences whose translations, probabilities and attention are kept at every validation, "
-        "for a film of the training",
-    )
 
     @property
     def metric(self) -> Metric:

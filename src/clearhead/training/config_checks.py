@@ -10,7 +10,6 @@ from clearhead.model.architecture import PRESETS, presets_of
 from clearhead.model.config import ModelConfig
 from clearhead.settings import examine, shown
 from clearhead.training.config import RunConfig
-from clearhead.training.film_file import MAX_CHARACTERS, MAX_SENTENCES
 
 SHAPES: Mapping[str, str] = {"translate": "encoder-decoder", "classify": "encoder", "language-model": "decoder"}
 _METRICS: Mapping[str, tuple[str, ...]] = {
@@ -70,33 +69,13 @@ def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
             ("data.test", "task"),
             f"data.test is only for translation, but task = {config.task!r}. Remove data.test.",
         )
-    yield from _pinned_mistakes(config)
     yield from _end_mistakes(config)
-    yield from _parallel_mistakes(config)
     yield from _judging_mistakes(config)
     yield from _text_mistakes(config)
     for path, corpus in _corpora(config):
         yield from _corpus_mistakes(config, path, corpus)
     yield from _language_mistakes(config)
     yield from _leak_mistakes(config)
-
-
-def _pinned_mistakes(config: RunConfig) -> Iterator[Mistake]:
-    if config.pinned and config.task != "translate":
-        yield Mistake(("pinned", "task"), f"pinned is only for translation, but task = {config.task!r}. Remove pinned.")
-    elif config.pinned and config.data.valid is None:
-        yield Mistake(
-            ("pinned", "data.valid"),
-            "pinned sentences are translated at validations, but there are none. Set data.valid.",
-        )
-    if len(config.pinned) > MAX_SENTENCES:
-        yield Mistake(("pinned",), f"pinned has {len(config.pinned)} sentences. Give at most {MAX_SENTENCES}.")
-    for index, sentence in enumerate(config.pinned):
-        path, length = f"pinned.{index}.source", len(sentence.source)
-        if not sentence.source.strip():
-            yield Mistake((path,), f"{path} is empty. Give a sentence, or remove the entry.")
-        if length > MAX_CHARACTERS:
-            yield Mistake((path,), f"{path} has {length} characters. Give a sentence of at most {MAX_CHARACTERS}.")
 
 
 def _end_mistakes(config: RunConfig) -> Iterator[Mistake]:
@@ -124,24 +103,6 @@ def _end_mistakes(config: RunConfig) -> Iterator[Mistake]:
             ("training.final_rate", "training.schedule"),
             f"training.final_rate = {training.final_rate:g} is only for the schedules cosine and linear, but "
             f"training.schedule = {training.schedule!r}. Remove training.final_rate.",
-        )
-
-
-def _parallel_mistakes(config: RunConfig) -> Iterator[Mistake]:
-    training = config.training
-    if training.parallel != "fsdp":
-        return
-    if training.optimiser == "muon":
-        yield Mistake(
-            ("training.parallel", "training.optimiser"),
-            "training.parallel = 'fsdp' keeps a part of each matrix on a device, but training.optimiser = 'muon' needs "
-            "entire matrices. Use adamw, or training.parallel: ddp.",
-        )
-    if training.is_compiled:
-        yield Mistake(
-            ("training.parallel", "training.is_compiled"),
-            "training.parallel = 'fsdp' gathers weights between layers, which cannot be compiled. Remove "
-            "training.is_compiled, or use training.parallel: ddp.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Batches prepared in a background thread, so that the device does not wait for them. Remaining waits are measured."""
+"""The batches of a run, and a background thread that prepares them, so that the device does not wait for them."""
 
 import queue
 import sys
@@ -7,13 +7,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 import torch
 from torch import Tensor
 
-from clearhead.data.batches import Ids, TokenBatch
-from clearhead.model import Batch
+from clearhead.data.batches import BatchStream, Ids, TokenBatch, make_layout
+from clearhead.model import Batch, ModelConfig
+from clearhead.training.config import RunConfig
+from clearhead.training.prepare import Prepared
+from clearhead.training.progress import Reporter
 
 _TURN = 2e-4  # seconds
 
@@ -99,3 +102,28 @@ def sharing() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(before)
+
+
+def open_stream(config: RunConfig, prepared: Prepared, reporter: Reporter) -> BatchStream:
+    """Return the batches of a run, and report their shapes."""
+    batching, has_labels = choose_batching(config, prepared.model.config), config.task == "classify"
+    layout = make_layout(
+        prepared.train, config.training.tokens_per_batch, batching=batching, has_labels=has_labels,
+        max_tokens=config.data.max_tokens,
+    )  # fmt: skip
+    stream = BatchStream(
+        prepared.train, prepared.vocabularies, layout, weights=[corpus.weight for corpus in config.data.train],
+        seed=config.training.seed, has_labels=has_labels,
+    )  # fmt: skip
+    reporter.message(
+        f"Batches of {len(layout.shapes)} shape{'s' if len(layout.shapes) > 1 else ''} ({batching}): "
+        f"{', '.join(str(shape) for shape in layout.shapes)}; {100 * stream.padding:.1f} % padding."
+    )
+    return stream
+
+
+def choose_batching(config: RunConfig, model: ModelConfig) -> Literal["packed", "bucketed"]:
+    """Return how rows are filled. Only some models can have several sentences in a row: see `can_pack_rows`."""
+    if config.task == "classify" or not model.can_pack_rows:
+        return "bucketed"
+    return "packed" if config.training.batching == "auto" else config.training.batching

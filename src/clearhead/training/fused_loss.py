@@ -10,14 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clearhead.model import Batch, Loss, TrainableModel
+from clearhead.model import Batch, Loss, SequenceModel
 from clearhead.training.config import TrainingConfig
 
 _BLOCK = 4096  # numbers of a row that a program processes at a time
 _ROWS_TRIED = 32
 
 
-def is_fusible(model: TrainableModel, config: TrainingConfig, precision: torch.dtype) -> bool:
+def is_fusible(model: SequenceModel, config: TrainingConfig, precision: torch.dtype) -> bool:
     """Whether the kernel works for a model: it is tried once, since not every machine can compile it."""
     device = model.device
     if device.type != "cuda" or find_spec("triton") is None:
@@ -33,7 +33,7 @@ def is_fusible(model: TrainableModel, config: TrainingConfig, precision: torch.d
     return True
 
 
-def fused_loss_from_states(model: TrainableModel, states: Tensor, batch: Batch, config: TrainingConfig) -> Loss:
+def fused_loss_from_states(model: SequenceModel, states: Tensor, batch: Batch, config: TrainingConfig) -> Loss:
     """Compute the same loss as `objective.loss_from_states` with the kernel."""
     logits = model.project(states).flatten(0, 1)
     labels = model.labels(batch).flatten()

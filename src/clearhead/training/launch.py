@@ -12,10 +12,10 @@ from clearhead.settings import shown
 from clearhead.training.card import write_card
 from clearhead.training.config import RunConfig
 from clearhead.training.outcome import WORDS, Outcome
+from clearhead.training.plan_report import closing_advice
+from clearhead.training.plan_rule import keep_defaults
 from clearhead.training.progress import Reporter
 from clearhead.training.run import PLAN, RunFolder
-from clearhead.training.run_defaults import keep_defaults
-from clearhead.training.verdict import closing_advice
 
 if TYPE_CHECKING:
     from clearhead.training.distributed.world import World
@@ -27,8 +27,8 @@ _MAY_CHANGE = (
     *(
         f"training.{name}"
         for name in (
-            *("steps", "epochs", "minutes", "rate", "device", "precision", "is_compiled", "on_divergence"),
-            *("checkpoint_every", "keep_checkpoints", "log_every", "parallel", "rendezvous_seconds"),
+            *("steps", "epochs", "minutes", "rate", "device", "precision", "is_compiled"),
+            *("checkpoint_every", "keep_checkpoints", "log_every", "rendezvous_seconds"),
         )
     ),
 )
@@ -48,8 +48,6 @@ def launch(
     """
     if world is not None and not world.is_first:
         return _join(RunFolder(path), world, resume=resume)
-    if world is None:
-        _check_alone(config)
     if resume and RunFolder(path).holds_a_run:
         config = keep_defaults(config, RunFolder(path).read_config())
     with _open(config, path, resume) as folder, Reporter(folder.metrics, folder.curves, console) as reporter:
@@ -93,16 +91,6 @@ def _train(
     write_card(folder, config, outcome)
     folder.write_outcome(outcome)  # last, because it marks the run as ended
     return outcome
-
-
-def _check_alone(config: RunConfig) -> None:
-    """Refuse a setting that needs several processes."""
-    if config.training.parallel == "fsdp":
-        raise ConfigError(
-            "training.parallel = 'fsdp' shards the model over several processes, but there is only one. Start several "
-            "processes, or set training.parallel: ddp.",
-            options={"devices": "N"},
-        )
 
 
 def _join(folder: RunFolder, world: "World", *, resume: bool) -> Outcome:

@@ -7,7 +7,7 @@ exactly as if it had not been stopped.
 import math
 import time
 from collections import deque
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -16,34 +16,35 @@ from clearhead.data.batches import TokenBatch
 from clearhead.errors import CheckpointError, RunError, printable
 from clearhead.evaluation.scores import Score
 from clearhead.formats.weights import own_tensors
-from clearhead.model import TrainableModel
-from clearhead.model.device import choose_device
-from clearhead.training.arithmetic import choose_arithmetic
+from clearhead.model import SequenceModel
+from clearhead.model.device import choose_device, choose_kernels
 from clearhead.training.average import average_in, copy_with
-from clearhead.training.collection import collection_paused
-from clearhead.training.config import RunConfig
-from clearhead.training.distributed.sharding import full_tensors
+from clearhead.training.config import RunConfig, TrainingConfig
 from clearhead.training.distributed.shares import check_rows, rank_seed
 from clearhead.training.distributed.world import ALONE, World
-from clearhead.training.divergence import DivergenceError, describe_fault, stop_error
-from clearhead.training.feed import BatchPrefetcher, sharing, to_batch
-from clearhead.training.film import FilmRecorder
-from clearhead.training.memory_errors import MODEL_TOO_LARGE, explain_memory_errors, update_too_large
+from clearhead.training.feed import BatchPrefetcher, open_stream, sharing, to_batch
+from clearhead.training.interruption import (
+    MODEL_TOO_LARGE,
+    DivergenceError,
+    Stop,
+    describe_fault,
+    explain_memory_errors,
+    stop_error,
+    stopping,
+    update_too_large,
+)
 from clearhead.training.outcome import Outcome, Stopped
-from clearhead.training.prepare import Prepared, prepare, reopen_prepared
+from clearhead.training.plan_report import length_warnings
+from clearhead.training.prepare import Prepared, collection_paused, prepare, reopen_prepared, warming_up
 from clearhead.training.progress import Reporter
 from clearhead.training.run import RunFolder
 from clearhead.training.run_writer import RunWriter
 from clearhead.training.schedule import rate_at
 from clearhead.training.state import Progress, load_state, planned_checkpoints
 from clearhead.training.step import Totals, Updater
-from clearhead.training.stopping import Stop, stopping
-from clearhead.training.stream import open_stream
 from clearhead.training.timeline import Timeline
 from clearhead.training.validate import Validator
-from clearhead.training.warm_up import warming_up
 
-_MAX_ROLL_BACKS = 5
 _PREPARED = "prepared"  # announced when the first process has prepared the run folder
 _LEAST_AHEAD, _TOKENS_AHEAD = 16, 1_000_000  # prefetched batches: enough while the next block of data is laid out
 
@@ -127,10 +128,8 @@ class _Run:
         if prepared.valid is not None:
             self.validator = Validator(prepared.valid, prepared.vocabularies, config.task, config.validation, world)
         self.vocabularies = prepared.vocabularies
-        self.film = FilmRecorder(config, folder, self.timeline, prepared.vocabularies)
         self.progress = Progress()
         self.recent: deque[tuple[int, list[TokenBatch]]] = deque(maxlen=max(self.training.log_every, 2))
-        self.num_roll_backs = 0
         # Times of the start, the last log line and the last save.
         self._start_time = self._last_log = self._clock = time.perf_counter()
         self._counted_tokens = 0  # tokens up to the last log line
@@ -193,20 +192,16 @@ class _Run:
 
     def go(self, stop: Stop) -> Outcome:
         """Make updates until there is a reason to stop."""
-        for line in self.timeline.warnings():
+        for line in length_warnings(self.training, self.total):
             self.reporter.message(line)
         self.reporter.begin(self.total, self.progress.step)
         self._start_time = self._last_log = self._clock = time.perf_counter()
         self._logged_step = self.progress.step
-        if self.training.on_divergence == "roll_back" and not self.writer.has_checkpoints:
-            self._save()
-        reason: Stopped | None = None
-        while reason is None:
-            try:
-                with explain_memory_errors(lambda: update_too_large(self.progress.step + 1)):
-                    reason = self._go_on(stop)
-            except DivergenceError as fault:
-                self._roll_back(fault)
+        try:
+            with explain_memory_errors(lambda: update_too_large(self.progress.step + 1)):
+                reason = self._go_on(stop)
+        except DivergenceError as fault:
+            raise self._divergence_error(fault) from None
         self.writer.save_model(self._averaged(), self.folder.last)
         scores = {
             name: Score(score["name"], score["value"], score["signature"])
@@ -282,7 +277,7 @@ class _Run:
                 return False
             token_batches.append(prefetcher.take())
         number = self.progress.step + 1
-        rate = self.progress.rate_factor * rate_at(number, self.training, self.total)
+        rate = rate_at(number, self.training, self.total)
         batches = [to_batch(batch, self.device, has_labels=self.has_labels) for batch in token_batches]
         parts = self.updater.parts
         if not self.updater.step(batches, rate, number, self._is_time_over if is_long else None):
@@ -324,7 +319,7 @@ class _Run:
             step,
             {
                 "loss": totals.loss,
-                "rate": self.progress.rate_factor * rate_at(step, self.training, self.total),
+                "rate": rate_at(step, self.training, self.total),
                 "gradient": totals.gradient,
                 "epoch": float(self.progress.position.epoch),
                 "tokens_per_second": (self.progress.num_tokens - self._counted_tokens) / passed,
@@ -351,14 +346,12 @@ class _Run:
             seconds = min(seconds, 60 * self.training.minutes - (time.perf_counter() - self._start_time))
         return max(0.0, seconds)
 
-    def _validate(self) -> TrainableModel | None:
+    def _validate(self) -> SequenceModel | None:
         """Validate the model, and return it if it is the best. Extra validations do not count for patience."""
         assert self.validator is not None
         step, model = self.progress.step, self._averaged()
         with torch.compiler.set_stance("force_eager"):  # sentences come in many shapes
             scores = self.validator.scores(model, self.precision)
-            if self.world.is_first:
-                self.film.add(step, model, self.validator, self.precision)
         self.reporter.log(step, {f"valid/{name}": score.value for name, score in scores.items()})
         chosen = scores[self.config.metric]
         value = chosen.value if chosen.is_higher_better else -chosen.value
@@ -381,13 +374,13 @@ class _Run:
             return True
         return value == best and loss is not None and (best_loss is None or loss < best_loss)
 
-    def _averaged(self) -> TrainableModel:
+    def _averaged(self) -> SequenceModel:
         """Return the model that is validated and saved: the averaged weights if there are any."""
-        if self.training.average == "none" and not self.updater.is_sharded:
+        if self.training.average == "none":
             return self.model
         average = self.updater.average
         tensors = own_tensors(self.model) if average is None else average.tensors()
-        model = copy_with(self.model, full_tensors(tensors))
+        model = copy_with(self.model, tensors)
         if self.training.average == "last":
             every, number = self.training.checkpoint_every, self.training.average_last - 1
             average_in(model, planned_checkpoints(self.folder.checkpoints, every, self.progress.step)[-number:])
@@ -424,28 +417,27 @@ class _Run:
 
     # Divergence
 
-    def _roll_back(self, fault: DivergenceError) -> None:
-        """Save the batch of the divergence; then stop, or return to the last good checkpoint with half the rate."""
+    def _divergence_error(self, fault: DivergenceError) -> RunError:
+        """Save the batch of the divergence, and return the error that names the last good checkpoint."""
         token_batches = next((batches for step, batches in self.recent if step == fault.step), [])
         place = self.writer.save_fault(fault.step, token_batches, self.vocabularies)
-        sentence = describe_fault(fault, place)
-        good = self.writer.last_good_checkpoint(fault)
-        if self.training.on_divergence == "stop":
-            raise stop_error(sentence, good)
-        assert good is not None, "a run with roll_back has a checkpoint of its initial weights"
-        self.num_roll_backs += 1
-        if self.num_roll_backs > _MAX_ROLL_BACKS:
-            raise RunError(
-                f"{sentence} The run was rolled back {_MAX_ROLL_BACKS} times without success. Inspect that batch."
-            )
-        factor, seconds = self.progress.rate_factor / 2, self._seconds()
-        self._load(good)
-        self.progress = replace(self.progress, rate_factor=factor, seconds=seconds)
-        self._clock = self._last_log = time.perf_counter()
-        self._logged_step = self.progress.step
-        self.updater.forget_fault()
-        self.recent.clear()
-        self.writer.forget_metrics(self.progress.step)
-        self.reporter.message(
-            f"{sentence} Returning to {good.name}, with the learning rate multiplied by {factor:g} from now on."
-        )
+        return stop_error(describe_fault(fault, place), self.writer.last_good_checkpoint(fault))
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """The precision of matrix products, and whether the model is compiled."""
+
+    precision: torch.dtype
+    is_compiled: bool
+
+
+def choose_arithmetic(config: TrainingConfig, device: torch.device) -> Arithmetic:
+    """Return the arithmetic of a run, and prepare the kernels of its device."""
+    is_cuda = device.type == "cuda"
+    is_mixed = {"auto": is_cuda, "bfloat16": True}.get(config.precision, False)
+    is_compiled = is_cuda if config.is_compiled is None else config.is_compiled
+    if is_cuda:
+        torch.set_float32_matmul_precision("high")
+        choose_kernels(config.is_deterministic)
+    return Arithmetic(torch.bfloat16 if is_mixed else torch.float32, is_compiled)

@@ -6,14 +6,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clearhead.model import Batch, Loss, TrainableModel
-from clearhead.model.gates import NO_GATES, HeadGates
+from clearhead.model import Batch, Loss, SequenceModel
 from clearhead.training.config import TrainingConfig
 
-LossFunction = Callable[[TrainableModel, Tensor, Batch, TrainingConfig], Loss]
+LossFunction = Callable[[SequenceModel, Tensor, Batch, TrainingConfig], Loss]
 
 
-def loss_from_states(model: TrainableModel, states: Tensor, batch: Batch, config: TrainingConfig) -> Loss:
+def loss_from_states(model: SequenceModel, states: Tensor, batch: Batch, config: TrainingConfig) -> Loss:
     """Return the summed loss of a batch, computed from its states, and the number of tokens (or sentences)."""
     if config.r_drop:
         return _r_drop(model, states, batch, config)
@@ -21,12 +20,10 @@ def loss_from_states(model: TrainableModel, states: Tensor, batch: Batch, config
 
 
 def objective(
-    model: TrainableModel,
+    model: SequenceModel,
     batch: Batch,
     config: TrainingConfig,
     loss_function: LossFunction = loss_from_states,
-    *,
-    gates: HeadGates = NO_GATES,
 ) -> Loss:
     """Return the summed loss of a batch, and the number of tokens (or sentences).
 
@@ -34,10 +31,10 @@ def objective(
     """
     if config.r_drop:
         batch = batch.changed(lambda part: torch.cat((part, part)))
-    return loss_function(model, model.states(batch, gates=gates), batch, config)
+    return loss_function(model, model.states(batch), batch, config)
 
 
-def _r_drop(model: TrainableModel, states: Tensor, twice: Batch, config: TrainingConfig) -> Loss:
+def _r_drop(model: SequenceModel, states: Tensor, twice: Batch, config: TrainingConfig) -> Loss:
     """(H₁ + H₂) / 2 + α (KL(P₁‖P₂) + KL(P₂‖P₁)) / 4: half the loss of the paper, equal to the plain loss for α = 0."""
     logits = model.project(states).flatten(0, 1)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from clearhead.model import TrainableModel
+from clearhead.model import SequenceModel
 from clearhead.training.config import TrainingConfig
 
 _MOMENTUM = 0.95
@@ -21,7 +21,7 @@ _SIZE_OF_ADAMW = 0.2
 class Optimiser:
     """AdamW, alone or with Muon for some of the parameters. The learning rate is a tensor on the device."""
 
-    def __init__(self, model: TrainableModel, config: TrainingConfig) -> None:
+    def __init__(self, model: SequenceModel, config: TrainingConfig) -> None:
         decayed = {id(matrix) for matrix in model.weight_matrices()}
         self.parameters = list(model.parameters())
         matrices = [parameter for parameter in self.parameters if id(parameter) in decayed]

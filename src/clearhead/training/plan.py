@@ -9,19 +9,21 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 
 import torch
 
 from clearhead.data.batches import TokenBatch
 from clearhead.data.config import CorpusConfig
-from clearhead.errors import ConfigError, Mistake
+from clearhead.data.hold_out import Split, TextPair, hold_out
+from clearhead.errors import ConfigError, DataError, Mistake
 from clearhead.model.device import choose_device
-from clearhead.training.collection import collection_paused
 from clearhead.training.config import RunConfig, check_run_config
 from clearhead.training.config_file import change
-from clearhead.training.plan_divide import DividedText, corpora_of, divide_text
+from clearhead.training.plan_input import read_pairs
 from clearhead.training.plan_measure import Speed, measure, sample_batches
+from clearhead.training.plan_report import text_warnings
 from clearhead.training.plan_rule import (
     FIRST_SIZE,
     SIZES,
@@ -37,12 +39,12 @@ from clearhead.training.plan_rule import (
     first_batch,
     is_worthwhile,
     possible_sizes,
+    usable_pairs,
 )
-from clearhead.training.prepare import Prepared, learn_vocabularies, make_model, prepare
+from clearhead.training.prepare import Prepared, collection_paused, learn_vocabularies, make_model, prepare, warming_up
 from clearhead.training.progress import Reporter
-from clearhead.training.run import RunFolder
+from clearhead.training.run import TEXTS, RunFolder
 from clearhead.training.timeline import duration
-from clearhead.training.warm_up import warming_up
 
 _MEASURED = 1.0  # seconds for a size, if the time allows; twice as many for the chosen one
 _MEASURED_SHARE = {"cpu": 0.01, "cuda": 0.004}  # of the time, at most
@@ -53,6 +55,81 @@ _VALID_SENTENCES = {"cpu": 300, "cuda": 1000}
 _FEW_UPDATES = 300
 _USEFUL_EPOCHS = 5  # fewer give a poor translator
 _CHRF_BELOW = 20_000  # pairs: with little text BLEU is near 0, and chooses a checkpoint by chance
+_PARTS = ("train", "valid", "test")
+_ENDINGS = ("source", "target")
+
+
+@dataclass(frozen=True)
+class DividedText:
+    """The pairs of a text and their parts. `num_read` is the number of pairs before a sample of them was taken."""
+
+    pairs: Sequence[TextPair]
+    split: Split
+    num_read: int
+    warnings: tuple[str, ...]
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the text has more pairs than can be used in the time."""
+        return len(self.pairs) < self.num_read
+
+    @property
+    def train(self) -> list[TextPair]:
+        """The training pairs."""
+        return [self.pairs[index] for index in self.split.train]
+
+    @property
+    def characters_per_sentence(self) -> float:
+        """The mean length of a sentence, on both sides."""
+        return _num_characters(self.pairs) / (2 * len(self.pairs))
+
+    def __str__(self) -> str:
+        """Describe how many pairs each part has."""
+        sample = f", of which {len(self.pairs):,} are used" if self.is_sample else ""
+        return (
+            f"{self.num_read:,} pairs{sample}: {len(self.split.train):,} for training, {len(self.split.valid):,} for "
+            f"validation, {len(self.split.test):,} for the test."
+        )
+
+    def files(self, folder: RunFolder) -> dict[str, dict[str, str]]:
+        """Return the source and target file of each part."""
+        place = (folder.path / TEXTS).as_posix()
+        return {name: {ending: f"{place}/{name}.{ending}" for ending in _ENDINGS} for name in _PARTS}
+
+    def write(self, folder: RunFolder) -> None:
+        """Write the parts to files."""
+        for name in _PARTS:
+            indices: Sequence[int] = getattr(self.split, name)
+            for side, ending in enumerate(_ENDINGS):
+                text = "".join(f"{self.pairs[index][side]}\n" for index in indices)
+                folder.write(f"{TEXTS}/{name}.{ending}", text.encode())
+
+
+def divide_text(config: RunConfig, seconds: float, device: str, *, is_strict: bool = False) -> DividedText:
+    """Read the training text of a config, as much of it as can be used in the time, and hold out two parts.
+
+    With `is_strict`, a text that certainly gives no translator is a DataError.
+    """
+    pairs = read_pairs(config.data.train[0], config.data)
+    text_problems, num_read = list(text_warnings(pairs)), len(pairs)
+    for problem in text_problems:
+        if is_strict and problem.is_certain:
+            raise DataError(f"{problem.sentence} To train on this text nevertheless, force it.", options=("force",))
+    warnings = tuple(problem.sentence for problem in text_problems)
+    limit = usable_pairs(num_read, _num_characters(pairs), seconds, device)
+    if limit < num_read:
+        indices = sorted(Random(config.training.seed).sample(range(num_read), limit))
+        pairs = [pairs[index] for index in indices]
+    return DividedText(pairs, hold_out(pairs, config.training.seed), num_read, warnings)
+
+
+def corpora_of(files: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
+    """Return the settings of `data` for the files of a divided text."""
+    return {name: [dict(part)] if name == "train" else dict(part) for name, part in files.items()}
+
+
+def _num_characters(pairs: Sequence[TextPair]) -> int:
+    return sum(len(source) + len(target) for source, target in pairs)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Measure the speed of real updates on this device, with the batches and the model of a config, in a few seconds."""
+"""Measure the speed of updates on this device, for a plan; and forecast the size, speed and time of a config."""
 
 import gc
 import sys
@@ -6,18 +6,26 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import torch
 
 from clearhead.data.batches import BatchStream, TokenBatch, make_layout
 from clearhead.data.store import PairStore
-from clearhead.model import TrainableModel
+from clearhead.model import SequenceModel
+from clearhead.model.device import choose_device
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.training.config import RunConfig
-from clearhead.training.feed import to_batch
+from clearhead.training.feed import open_stream, to_batch
+from clearhead.training.plan_report import length_warnings
+from clearhead.training.prepare import prepare
+from clearhead.training.progress import Reporter
+from clearhead.training.run import RunFolder
 from clearhead.training.step import Updater
+from clearhead.training.timeline import duration
 
 _BATCHES = 12  # that are repeated
+_MEASURED = 2.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ def sample_batches(store: PairStore, vocabularies: Vocabularies, batch_tokens: i
 
 
 def measure(
-    model: TrainableModel, batches: Sequence[TokenBatch], config: RunConfig, device: torch.device, seconds: float
+    model: SequenceModel, batches: Sequence[TokenBatch], config: RunConfig, device: torch.device, seconds: float
 ) -> Speed:
     """Make real updates for about `seconds`, after one for each shape that is not timed."""
     is_cuda = device.type == "cuda"
@@ -89,3 +97,91 @@ def _process_memory() -> int:
     except ImportError:  # Windows
         return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The length of a run and the measured speed of its updates (of one batch each)."""
+
+    config: RunConfig  # with the defaults that depend on the text
+    device: str
+    num_pairs: int
+    batches_per_epoch: float
+    speed: Speed
+
+    @property
+    def updates(self) -> int:
+        """The number of updates."""
+        training = self.config.training
+        if training.steps is not None:
+            return training.steps
+        assert training.epochs is not None
+        return max(1, round(training.epochs * self.batches_per_epoch / training.accumulate))
+
+    @property
+    def epochs(self) -> float:
+        """The number of epochs."""
+        return self.updates * self.config.training.accumulate / self.batches_per_epoch
+
+    @property
+    def epoch_seconds(self) -> float:
+        """Seconds of an epoch."""
+        return self.batches_per_epoch * self.speed.seconds_per_update
+
+    @property
+    def training_seconds(self) -> float:
+        """Seconds of all updates, at most `training.minutes`."""
+        seconds, limit = self.epochs * self.epoch_seconds, self.config.training.minutes
+        return seconds if limit is None else min(seconds, 60 * limit)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings about the schedule and the time limit."""
+        warning = " ".join(length_warnings(self.config.training, self.updates)).removeprefix("Warning: ")
+        warnings = [f"{warning[0].upper()}{warning[1:]}"] if warning else []
+        if self.training_seconds < self.epochs * self.epoch_seconds:
+            done = self.updates * self.training_seconds / (self.epochs * self.epoch_seconds)
+            warnings.append(
+                f"training.minutes = {self.config.training.minutes:g} stops the run after about {done:,.0f} of "
+                f"{self.updates:,} updates."
+            )
+        return warnings
+
+    def to_data(self) -> dict[str, Any]:
+        """Return plain data, for JSON."""
+        return {
+            "pairs": self.num_pairs,
+            "device": self.device,
+            "parameters": self.speed.num_parameters,
+            "memory_bytes": self.speed.memory,
+            "tokens_per_second": round(self.speed.tokens_per_second, 1),
+            "minutes_per_epoch": round(self.epoch_seconds / 60, 4),
+            "epochs": round(self.epochs, 2),
+            "updates": self.updates,
+            "training_seconds": round(self.training_seconds, 1),
+            "warnings": self.warnings,
+        }
+
+    def __str__(self) -> str:
+        """Describe the run in a few lines."""
+        speed, training = self.speed, self.config.training
+        memory = f"{speed.memory / 2**30:.1f} GiB of memory · " if speed.memory else ""
+        lines = [
+            f"{speed.num_parameters / 1e6:.1f} million parameters · {memory}{speed.tokens_per_second:,.0f} "
+            f"{'source' if self.config.task == 'classify' else 'target'} tokens/s on "
+            f"{'the GPU' if self.device == 'cuda' else 'the CPU'}",
+            f"{self.updates:,} updates of {training.tokens_per_batch * training.accumulate:,} tokens · one epoch takes "
+            f"{duration(self.epoch_seconds)} · {self.epochs:.3g} epochs · training takes about "
+            f"{duration(self.training_seconds)}, without validations",
+        ]
+        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+
+
+def make_forecast(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Forecast:
+    """Prepare the data of a config in a folder, and measure some updates, without torch.compile."""
+    device = choose_device(config.training.device)
+    prepared = prepare(config, folder, reporter)
+    stream = open_stream(prepared.config, prepared, reporter)
+    batches = list(islice(stream.batches(), _BATCHES))
+    speed = measure(prepared.model, batches, prepared.config, device, _MEASURED)
+    return Forecast(prepared.config, device.type, len(prepared.train), stream.batches_per_epoch, speed)

@@ -1,8 +1,13 @@
 """Preparation of a run before its first update: vocabularies, data on disk, and the initial model."""
 
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
+
+import torch
 
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import file_names, read_texts
@@ -11,7 +16,7 @@ from clearhead.errors import CheckpointError, ConfigError, RunError, printable
 from clearhead.files.lines import hash_file
 from clearhead.formats import load_checkpoint
 from clearhead.formats.model_folder import find_model, load_model, run_of
-from clearhead.model import ModelConfig, TrainableModel, build_model
+from clearhead.model import ModelConfig, SequenceModel, build_model
 from clearhead.model.architecture import presets_of
 from clearhead.model.config import read_config
 from clearhead.text.loading import open_vocabularies
@@ -20,12 +25,13 @@ from clearhead.text.tokeniser import FOLDER, Vocabularies
 from clearhead.text.train import find_labels, train_vocabularies
 from clearhead.training.config import RunConfig
 from clearhead.training.config_checks import SHAPES
+from clearhead.training.plan_rule import fill_defaults
 from clearhead.training.progress import Reporter
 from clearhead.training.run import STORES, CorpusRecord, RunFolder
-from clearhead.training.run_defaults import fill_defaults
 from clearhead.training.state import checkpoints, readable_checkpoints
 
 _MAX_LISTED = 10
+_SIZE = 64  # width of a matrix product that makes the device load its library
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class Prepared:
     vocabularies: Vocabularies
     train: PairStore
     valid: PairStore | None
-    model: TrainableModel
+    model: SequenceModel
 
 
 def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter, *, is_planned: bool = False) -> Prepared:
@@ -210,7 +216,7 @@ def _described(vocabularies: Vocabularies) -> dict[str, str | int]:
     }
 
 
-def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder) -> TrainableModel:
+def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder) -> SequenceModel:
     """Return a new model, or the one in init_from with the dropout of the config.
 
     For a run with checkpoints only the architecture matters, and the model in init_from may no longer exist.
@@ -241,7 +247,7 @@ def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder)
 _MAY_DIFFER = ("dropout", "attention_dropout", "activation_dropout")
 
 
-def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> TrainableModel:
+def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> SequenceModel:
     """Return the model in init_from. The config must describe the same model, except for its dropout."""
     shown, model = printable(str(place)), open_model(place)
     own = model.config.model_dump(mode="json")
@@ -278,6 +284,39 @@ def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> Trai
     return changed
 
 
-def open_model(place: Path) -> TrainableModel:
+def open_model(place: Path) -> SequenceModel:
     """Return the model of a run folder (its best), a checkpoint, or an OPUS-MT folder, in float32."""
     return load_model(find_model(place)).float()
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Do not search for reference cycles while the body of the `with` statement runs."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextmanager
+def warming_up(device: torch.device) -> Iterator[None]:
+    """Load the requirements of training on a device while the body of the `with` statement runs."""
+    thread = Thread(target=_load, args=(device,), name="warm-up")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def _load(device: torch.device) -> None:
+    import torch._dynamo  # torch's optimisers import it
+
+    if device.type == "cuda":
+        zeros = torch.zeros(_SIZE, _SIZE, device=device)
+        for dtype in (torch.float32, torch.bfloat16):
+            zeros.to(dtype) @ zeros.to(dtype)
+        torch.cuda.synchronize(device)

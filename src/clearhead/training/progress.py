@@ -108,7 +108,7 @@ class Reporter:
         self._console.print(Text(printable(text)), soft_wrap=True)
 
     def _write_line(self, step: int, values: Mapping[str, float]) -> None:
-        """Append a line to metrics.jsonl, which is opened each time because a roll-back can replace the file."""
+        """Append a line to metrics.jsonl, which is opened each time because the file can be replaced."""
         if self._metrics is None:
             return
         # JSON has no NaN: many parsers would reject the file.

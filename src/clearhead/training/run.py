@@ -6,7 +6,6 @@ environment.json   versions, commit, hardware        curves/         the same fo
 data.json          hashes and counts of the data     checkpoints/    to resume from
 tokeniser/         the vocabularies                  best/, last/    models to use
 outcome.json       how the run ended                 README.md       the model card
-film/              of a run with pinned sentences: a frame for each validation
 plan.yaml, text/   of a planned run: its config with reasons, and its text in three parts
 """
 
@@ -27,7 +26,6 @@ from clearhead.files.manifest import MANIFEST, verify_if_listed
 from clearhead.files.writing import bytes_writer, replace_file, write_together
 from clearhead.training.config import RunConfig, load_run_config
 from clearhead.training.environment import describe_environment
-from clearhead.training.film_file import forget_frames
 from clearhead.training.metrics import metrics_line, metrics_lines
 from clearhead.training.outcome import WORDS, Outcome
 
@@ -269,11 +267,10 @@ class RunFolder:
         (self.path / OUTCOME).unlink(missing_ok=True)
 
     def truncate_metrics(self, step: int) -> int:
-        """Drop the metrics and frames after a step, which will be computed again, and lines that cannot be read.
+        """Drop the metrics after a step, which will be computed again, and lines that cannot be read.
 
         Return the number of damaged lines. An incomplete last line is not one: its process was killed.
         """
-        forget_frames(self.path, step)
         if not self.metrics.is_file() and not self.metrics.is_symlink():  # a link would be followed on adding a line
             return 0
         *complete, _ = self._metrics_text().split("\n")

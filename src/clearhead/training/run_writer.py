@@ -9,12 +9,12 @@ from pathlib import Path
 from clearhead.data.batches import TokenBatch
 from clearhead.files.manifest import read_manifest, unverified_note
 from clearhead.formats.checkpoint import save_checkpoint
-from clearhead.model import TrainableModel
+from clearhead.model import SequenceModel
 from clearhead.text.statistics import Percentiles, TextStatistics
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.training.config import TrainingConfig
 from clearhead.training.distributed.world import World
-from clearhead.training.divergence import DivergenceError, last_good_checkpoint, save_fault
+from clearhead.training.interruption import DivergenceError, last_good_checkpoint, save_fault
 from clearhead.training.run import RunFolder
 from clearhead.training.state import (
     Progress,
@@ -34,11 +34,6 @@ class RunWriter:
 
     def __init__(self, folder: RunFolder, config: TrainingConfig, world: World) -> None:
         self.folder, self.config, self._world = folder, config, world
-
-    @property
-    def has_checkpoints(self) -> bool:
-        """Whether there is a checkpoint."""
-        return bool(self._world.share(len(checkpoints(self.folder.checkpoints))))
 
     def has_checkpoint(self, step: int) -> bool:
         """Return whether there is a checkpoint of an update."""
@@ -60,11 +55,6 @@ class RunWriter:
         self.forget_old()  # the process may have ended before
         return self.folder.truncate_metrics(step)
 
-    def forget_metrics(self, step: int) -> None:
-        """Remove the metrics after an update, which will be computed again."""
-        if self._world.is_first:
-            self.folder.truncate_metrics(step)
-
     def save(self, updater: Updater, progress: Progress) -> None:
         """Write a checkpoint and remove old ones."""
         save_state(self.folder.checkpoints, updater, progress)
@@ -79,7 +69,7 @@ class RunWriter:
             keep = max(keep, self.config.average_last)
         forget_old(self.folder.checkpoints, keep, self.config.checkpoint_every)
 
-    def save_model(self, model: TrainableModel, place: Path) -> None:
+    def save_model(self, model: SequenceModel, place: Path) -> None:
         """Write a model to use: the best or the last one."""
         if self._world.is_first:
             save_checkpoint(model, place)

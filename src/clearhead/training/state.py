@@ -25,10 +25,7 @@ from clearhead.files.manifest import MANIFEST, verify_if_listed
 from clearhead.files.writing import move_folder, temporary_beside, write_together
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.files import CONFIG, WEIGHTS, read_tensors, tensor_writer
-from clearhead.formats.weights import build
 from clearhead.settings import shown
-from clearhead.training.distributed.sharding import copy_into, is_sharded
-from clearhead.training.distributed.shards import SHARDS, read_shards, save_shards, seal_shards
 from clearhead.training.distributed.shares import rank_seed
 from clearhead.training.step import Updater
 
@@ -64,7 +61,6 @@ class Progress:
     best_scores: Annotated[dict[str, dict[str, Any]], AfterValidator(_check_scores)] = field(default_factory=dict)
     num_worse: Count = 0  # validations since the best one
     judged_step: Count | None = None  # step of the last validation
-    rate_factor: Annotated[float, Field(gt=0, le=1)] = 1.0  # halved by each roll-back
     lowest_loss: Finite | None = None
     parts: Annotated[int, Field(ge=1)] = 1
 
@@ -89,13 +85,9 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
                 has_manifest = (place / MANIFEST).is_file()
                 write_together(place, {_INDEX: json_writer(index)}, has_manifest=has_manifest)
             return place
-        if updater.is_sharded:
-            part = Path(world.share(str(part)))
-            save_shards(part / SHARDS, sharded_tensors(updater))
         if world.is_first:
-            _save_model(updater, part)
-            own = {name: tensor for name, tensor in updater.tensors().items() if not name.startswith("weight.")}
-            own = {name: tensor.cpu() for name, tensor in own.items() if not is_sharded(tensor)}
+            save_checkpoint(updater.model, part)
+            own = {name: tensor.cpu() for name, tensor in updater.tensors().items() if not name.startswith("weight.")}
             writers = {_STATE: tensor_writer({**own, **random_states}), _INDEX: json_writer(index)}
             write_together(part, writers, has_manifest=True)
             move_folder(part, place)
@@ -111,21 +103,6 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
         if world.is_first:
             _remove(part)
     return place
-
-
-def sharded_tensors(updater: Updater) -> dict[str, Tensor]:
-    """Return the tensors of which each process has a part."""
-    return {name: tensor for name, tensor in updater.tensors().items() if is_sharded(tensor)}
-
-
-def _save_model(updater: Updater, part: Path) -> None:
-    """Write the model of a checkpoint, consolidated from the parts of all processes if it is sharded."""
-    if not updater.is_sharded:
-        save_checkpoint(updater.model, part)
-        return
-    seal_shards(part / SHARDS)
-    weights = read_shards(part / SHARDS, "weight.")
-    save_checkpoint(build(updater.model.config, weights), part)
 
 
 def _random_states(updater: Updater) -> dict[str, Tensor]:
@@ -162,7 +139,7 @@ def load_state(place: Path, updater: Updater) -> Progress:
         ) from None
     with torch.no_grad():
         for name, tensor in wanted.items():
-            copy_into(tensor, tensors[name])
+            tensor.copy_(tensors[name])
     if updater.device.type == "cuda" and (name := _of_rank("random.cuda", rank)) in tensors:
         torch.cuda.set_rng_state(tensors[name], updater.device)
     return progress
@@ -172,8 +149,7 @@ def _read_state(place: Path) -> dict[str, Tensor]:
     """Return all tensors of a checkpoint, the weights with names as in `Updater.tensors`."""
     tensors, _ = read_tensors(place / _STATE)
     weights, _ = read_tensors(place / WEIGHTS)
-    shards = read_shards(place / SHARDS) if (place / SHARDS).is_dir() else {}
-    return {**shards, **tensors, **{f"weight.{name}": tensor for name, tensor in weights.items()}}
+    return {**tensors, **{f"weight.{name}": tensor for name, tensor in weights.items()}}
 
 
 def _check_tensors(place: Path, tensors: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
@@ -220,7 +196,7 @@ def planned_checkpoints(folder: Path, every: int, before: int) -> list[Path]:
     Checkpoints of interruptions and validations in between are excluded, so that a resumed run uses the same ones as a
     run that was never stopped.
     """
-    return [place for place in checkpoints(folder) if step_of(place) % every == 0 and 0 < step_of(place) < before]
+    return [place for place in checkpoints(folder) if step_of(place) % every == 0 and step_of(place) < before]
 
 
 def readable_checkpoints(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -275,6 +251,11 @@ def _read_progress(place: Path) -> Progress:
         raise CheckpointError(
             f"{printable(str(path))} has format {shown(index.get('format'))}, but this version of clearhead reads "
             f"format {FORMAT}."
+        )
+    if index.get("rate_factor", 1.0) != 1.0:
+        raise CheckpointError(
+            f"{printable(str(path))} is of a run that an earlier version continued with a lower rate after a "
+            "divergence. Start again from its weights with training.init_from."
         )
     names = Progress.__dataclass_fields__
     missing = [name for name in names if name not in index and name not in _ADDED_LATER]

@@ -11,15 +11,13 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from clearhead.errors import is_out_of_memory
 from clearhead.formats.weights import own_tensors
-from clearhead.model import Batch, Loss, TrainableModel
+from clearhead.model import Batch, Loss, SequenceModel
 from clearhead.training.average import RunningAverage
 from clearhead.training.config import TrainingConfig
-from clearhead.training.distributed.gradients import FlatGradients
-from clearhead.training.distributed.sharding import ShardedObjective, full_tensor, local_part
 from clearhead.training.distributed.shares import share_of_batch
 from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.fused_loss import fused_loss_from_states, is_fusible
@@ -28,6 +26,26 @@ from clearhead.training.optimiser import Optimiser
 
 _WARM_UPS = 3  # runs before a capture, in which libraries choose their kernels
 _MAX_SHAPES = 64  # that can be compiled; torch's default limit is 8
+
+
+class FlatGradients:
+    """A flat tensor whose parts are the gradients of parameters: `backward` adds to the parts in place."""
+
+    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
+        self._parameters = list(parameters)
+        first = self._parameters[0]
+        number = sum(parameter.numel() for parameter in self._parameters)
+        self.flat: Tensor = torch.zeros(number, dtype=first.dtype, device=first.device)
+        sizes = [parameter.numel() for parameter in self._parameters]
+        parts = torch.split(self.flat, sizes)
+        self._views = [part.view_as(parameter) for part, parameter in zip(parts, self._parameters, strict=True)]
+        self.attach()
+
+    def attach(self) -> None:
+        """Set all gradients to 0, and make them the parts of the flat tensor again."""
+        self.flat.zero_()
+        for parameter, view in zip(self._parameters, self._views, strict=True):
+            parameter.grad = view
 
 
 @dataclass(frozen=True)
@@ -53,7 +71,7 @@ class Updater:
 
     def __init__(
         self,
-        model: TrainableModel,
+        model: SequenceModel,
         config: TrainingConfig,
         *,
         is_compiled: bool,
@@ -63,12 +81,9 @@ class Updater:
         self.model, self.config, self.parts, self.world = model, config, 1, world
         self.device = model.device
         world.copy_from_first(own_tensors(model).values())
-        self._sharded: ShardedObjective | None = None
-        if config.parallel == "fsdp" and not world.is_alone:
-            self._sharded = ShardedObjective(model, config, world)
         self.optimiser = Optimiser(model, config)
         self._flat: FlatGradients | None = None
-        if not world.is_alone and self._sharded is None:
+        if not world.is_alone:
             self._flat = FlatGradients(self.optimiser.parameters)
         self.average = RunningAverage(model, config.ema_decay) if config.average == "ema" else None
         self._precision = precision
@@ -86,14 +101,9 @@ class Updater:
         else:
             self._loss_function = fused_loss_from_states if is_fusible(model, config, precision) else loss_from_states
         self._graphs: dict[Any, _Graph] = {}
-        self._is_graphed = self.device.type == "cuda" and self._sharded is None
+        self._is_graphed = self.device.type == "cuda"
         self.note = ""  # a message for the log
         self._compiled_keys: set[Any] = set()  # shapes that were compiled
-
-    @property
-    def is_sharded(self) -> bool:
-        """Whether this process has only a part of each weight."""
-        return self._sharded is not None
 
     def step(
         self, batches: Sequence[Batch], rate: float, number: int, is_over: Callable[[], bool] | None = None
@@ -130,7 +140,6 @@ class Updater:
                 if (
                     not is_out_of_memory(wrong)
                     or self._has_changed
-                    or self.is_sharded  # the other processes wait for this part
                     or self.parts >= max(batch.num_rows for batch in batches)
                 ):
                     raise
@@ -189,7 +198,7 @@ class Updater:
 
     def has_finite_weights(self) -> bool:
         """Return whether no weight is NaN or infinite. Waits for the device."""
-        weights = [local_part(weight.detach()) for weight in self.optimiser.parameters]
+        weights = [weight.detach() for weight in self.optimiser.parameters]
         extremes = [extreme for weight in weights if weight.numel() for extreme in weight.aminmax()]
         (has_bad_weights,) = self.world.any_of([bool(extremes) and not torch.stack(extremes).isfinite().all()])
         return not has_bad_weights
@@ -197,10 +206,6 @@ class Updater:
     def begin_sums(self) -> None:
         """Reset the sums."""
         self._sums.zero_()
-
-    def forget_fault(self) -> None:
-        """Reset the number of the first bad update, after a checkpoint was restored."""
-        self._bad.fill_(-1)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the tensors that determine the next update and the next log line, by name, not copies."""
@@ -231,8 +236,6 @@ class Updater:
             torch.compiler.set_stance(stance),
             torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=is_mixed),
         ):
-            if self._sharded is not None:
-                return self._sharded.loss(batch)
             return objective(self.model, batch, self.config, self._loss_function)
 
     def _whole(self, batch: Batch) -> None:
@@ -260,9 +263,7 @@ class Updater:
 
     def _update(self, _: None) -> None:
         gradients = [p.grad for p in self.optimiser.parameters if p.grad is not None]
-        # FSDP has added the gradients too, but divided them by the number of processes.
-        factor = float(self.world.size) if self.is_sharded else 1.0
-        torch._foreach_mul_(gradients, (factor / self._window.clamp(min=1)).float())
+        torch._foreach_mul_(gradients, (1.0 / self._window.clamp(min=1)).float())
         self._finish()
         torch._foreach_zero_(gradients)
         self._window.zero_()
@@ -277,7 +278,7 @@ class Updater:
     def _finish(self) -> None:
         """Clip the gradients, update the weights, and check that loss and gradients are finite."""
         gradients = [p.grad for p in self.optimiser.parameters if p.grad is not None]
-        length = full_tensor(torch.nn.utils.get_total_norm(gradients, foreach=True))
+        length = torch.nn.utils.get_total_norm(gradients, foreach=True)
         if self.config.clip is not None:
             torch.nn.utils.clip_grads_with_norm_(self.optimiser.parameters, self.config.clip, length, foreach=True)
         self._sums[2] = length

@@ -6,7 +6,6 @@ Pure functions of the progress and the settings. Every line of text fits 100 col
 from dataclasses import dataclass
 
 from clearhead.training.config import RunConfig
-from clearhead.training.schedule import rate_at
 
 _RESULTS = {"translate": "translations", "classify": "predictions", "language-model": "predictions"}
 
@@ -33,23 +32,6 @@ class Timeline:
             return training.schedule
         share = (step - training.warm_up_steps) / max(1, self.total - training.warm_up_steps)
         return f"{training.schedule} {int(100 * min(1.0, share))} %"
-
-    def warnings(self) -> list[str]:
-        """Return the lines of a warning if the warm-up takes more than half of the run."""
-        training, warm_up = self.config.training, self.config.training.warm_up_steps
-        if warm_up > self.total:
-            share = 100 * rate_at(self.total, training, self.total) / training.peak_rate
-            return [
-                f"Warning: the run ({self.total:,} updates) is shorter than its warm-up ({warm_up:,} updates).",
-                f"The learning rate will only reach {share:.2g} % of training.rate, and the model will learn little.",
-                "Lower training.warm_up or train longer.",
-            ]
-        if warm_up > self.total / 2:
-            return [
-                f"Warning: the warm-up takes {warm_up:,} of {self.total:,} updates, more than half of the run.",
-                "The model will learn little. Lower training.warm_up or train longer.",
-            ]
-        return []
 
     def next_validation(self, step: int) -> int | None:
         """Return the first update after `step` that is validated, or None if there is none."""

@@ -14,7 +14,7 @@ from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import Score, accuracy, bleu, chrf, exact_match
-from clearhead.model import TrainableModel, build_model
+from clearhead.model import SequenceModel, build_model
 from clearhead.model.modes import evaluation_mode
 from clearhead.text.statistics import Percentiles, percentiles
 from clearhead.text.tokeniser import Vocabularies
@@ -47,7 +47,7 @@ class Validator:
             BatchStream(store_without_texts, vocabularies, layout, seed=0, has_labels=has_labels).once()
         )
         self.log_probs: Percentiles | None = None  # of the last translations, per token
-        self._copy: TrainableModel | None = None  # in the precision of training
+        self._copy: SequenceModel | None = None  # in the precision of training
         self._engine: TorchEngine | None = None  # engine of the copy
         indices = range(len(store))
         self.sources = [] if task == "language-model" else store.texts("source", indices)
@@ -56,7 +56,7 @@ class Validator:
         if self._is_lower:  # the model cannot write upper case
             self.references = [vocabularies.target.normalised(text) for text in self.references]
 
-    def scores(self, model: TrainableModel, precision: torch.dtype) -> Mapping[str, Score]:
+    def scores(self, model: SequenceModel, precision: torch.dtype) -> Mapping[str, Score]:
         """Return the loss and all scores of the task, by their names in a config."""
         device = model.device
         is_mixed = precision != torch.float32
@@ -82,7 +82,7 @@ class Validator:
             return {**lower_cased, "loss": scores["loss"]}
         return scores
 
-    def _translations(self, model: TrainableModel, precision: torch.dtype) -> list[str]:
+    def _translations(self, model: SequenceModel, precision: torch.dtype) -> list[str]:
         """Translate with greedy search, in the same pipeline as `translate`."""
         search = SearchSettings(max_ratio=self.config.max_ratio)
         # lines stay whole, so that the scores are those of the training task: one line in, one line out
@@ -98,12 +98,12 @@ class Validator:
         self.log_probs = percentiles([mean for _, mean in results if math.isfinite(mean)])
         return [text for text, _ in results]
 
-    def translator(self, model: TrainableModel, precision: torch.dtype) -> Translator:
+    def translator(self, model: SequenceModel, precision: torch.dtype) -> Translator:
         """Return a translator with the model: itself on a CPU, a copy in the precision of training on a GPU."""
         is_cpu = model.device.type == "cpu"
         return Translator(self.vocabularies, TorchEngine(model) if is_cpu else self._engine_of_copy(model, precision))
 
-    def _engine_of_copy(self, model: TrainableModel, precision: torch.dtype) -> TorchEngine:
+    def _engine_of_copy(self, model: SequenceModel, precision: torch.dtype) -> TorchEngine:
         """Return an engine for one copy of the model, so that all validations use the same recorded CUDA graphs."""
         if self._copy is None or self._engine is None:
             with torch.random.fork_rng(devices=[]):
@@ -113,7 +113,7 @@ class Validator:
             old.copy_(new)
         return self._engine
 
-    def _loss(self, model: TrainableModel) -> Score:
+    def _loss(self, model: SequenceModel) -> Score:
         """Return the mean cross-entropy per token (or label) in nats, without label smoothing."""
         device, total, count = model.device, 0.0, 0
         for token_batch in self._world.share_of(self._batches):
@@ -126,7 +126,7 @@ class Validator:
         unit = "label" if self.task == "classify" else f"token|vocabulary:{self.vocabularies.digest[:12]}"
         return Score("loss", total / max(count, 1), f"unit:{unit}|smoothing:none|base:e", is_higher_better=False)
 
-    def _accuracy(self, model: TrainableModel) -> Score:
+    def _accuracy(self, model: SequenceModel) -> Score:
         device = model.device
         predictions, labels = [], []
         for token_batch in self._world.share_of(self._batches):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clearhead.errors import ClearheadError, ProblemError, TraceError, did_you_mean, printable
-from clearhead.files.bounded import UnreadableFileError, read_bounded
+from clearhead.files.reading import UnreadableFileError, read_bounded
 from clearhead.steps import Given, Record, Trace
 from clearhead.worksheet.pen import in_rows, transpose_trace
 from clearhead.worksheet.reference import replay

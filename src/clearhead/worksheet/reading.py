@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from clearhead.errors import Mistake, ProblemError, closest_match, did_you_mean
-from clearhead.files.bounded import UnreadableFileError, read_bounded
-from clearhead.files.reading import utf8_text
+from clearhead.files.reading import UnreadableFileError, read_bounded, utf8_text
 from clearhead.files.yaml_file import YamlFileError, YamlLimits, load_yaml
 from clearhead.worksheet.kinds import KINDS
 from clearhead.worksheet.kinds.parts import MAX_PARTS, part_data

@@ -160,6 +160,7 @@ def test_scores_that_are_exact_with_one_decimal_are_often_written_short():
     assert num_short >= 0.05 * num_scores, f"{num_short} of {num_scores} lines of scores"
 
 
+@pytest.mark.slow
 def test_faultless_numbers_lie_within_reach_and_exact_lines_leave_little_room():
     from student_image import image
     from student_probes import outside, places_of
@@ -201,6 +202,7 @@ def test_no_faultless_student_is_blamed():
     assert not blamed, "\n".join(blamed)
 
 
+@pytest.mark.slow
 def test_single_faults_are_found_and_named_and_no_innocent_cell_is_blamed():
     from check_students import run_faulty
 

@@ -1,6 +1,7 @@
 """`clearhead experiment` as a function: what it lists and prints, and its errors."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -28,6 +29,16 @@ def test_a_table_has_its_claim_its_finding_and_its_seed(capsys: pytest.CaptureFi
     experiment("norms", seed=5)
     text = capsys.readouterr().out
     assert text.index("Claim: ") < text.index("Finding: ") < text.index("Seed 5.")
+
+
+def test_a_result_without_a_finding_prints_no_empty_line_for_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = replace(EXPERIMENTS["norms"].run(0), finding="")
+    monkeypatch.setattr(EXPERIMENTS["norms"], "run", lambda seed: result)
+    experiment("norms")
+    assert "Finding" not in capsys.readouterr().out
+    assert "Finding" not in result.to_markdown()
 
 
 def test_an_unknown_name_is_refused_before_anything_is_measured() -> None:

@@ -5,10 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from clearhead.cli.plot import PlotAxis
 from clearhead.explain.curves import AXES
 from tests.command import run
 from tests.unit.explain.logs import unvalidated_run, validated_run
+
+pytest.importorskip("matplotlib", reason="curves are drawn by matplotlib")
 
 
 def test_the_axes_are_those_of_the_library() -> None:
@@ -19,7 +23,7 @@ def test_the_picture_of_one_run_is_in_its_folder(tmp_path: Path) -> None:
     place = validated_run(tmp_path / "run")
     done = run("plot", str(place))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"Wrote {place}/curves.svg.\n")
-    assert (place / "curves.svg").read_text().startswith("<svg")
+    assert (place / "curves.svg").read_text().startswith("<?xml")
 
 
 def test_the_picture_of_several_runs_is_in_this_folder(tmp_path: Path) -> None:
@@ -68,7 +72,7 @@ def test_errors_are_one_sentence_with_the_option(tmp_path: Path) -> None:
     cases = {
         ("--metric", "bleu"): "so there is no valid/bleu to draw. Choices: epoch, loss (--metric).",
         ("--x", "epochs"): "Choose updates or seconds (--x).",
-        ("-o", "x.pdf"): "Use a file name that ends in .svg or .png (--output).",
+        ("-o", "x.pdf"): "Use a name that ends in .svg or .png (--output).",
         ("-o", str(tmp_path / "no" / "x.svg")): "does not exist. Create it first (--output).",
     }
     for options, end in cases.items():
@@ -79,15 +83,30 @@ def test_errors_are_one_sentence_with_the_option(tmp_path: Path) -> None:
     assert run("plot", str(tmp_path / "nowhere")).returncode == 2
 
 
-def test_an_svg_needs_neither_torch_nor_matplotlib(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("options", "heavy"), [((), {"torch"}), (("--json",), {"torch", "matplotlib"})])
+def test_curves_need_no_torch_and_their_points_no_matplotlib(
+    tmp_path: Path, options: tuple[str, ...], heavy: set[str]
+) -> None:
     place = validated_run(tmp_path / "run")
     code = (
         "import sys, clearhead.cli.main as m\n"
-        f"sys.argv = ['clearhead', 'plot', {str(place)!r}]\n"
+        f"sys.argv = ['clearhead', 'plot', {str(place)!r}, *{options!r}]\n"
         "try:\n    m.main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-        "heavy = {'torch', 'matplotlib'} & set(sys.modules)\n"
+        f"heavy = {heavy!r} & set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    assert (place / "curves.svg").is_file()
+    assert (place / "curves.svg").is_file() == (not options)
+
+
+def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = validated_run(tmp_path / "run")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = run("plot", str(place))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "clearhead: a picture of curves needs matplotlib, which is not installed. Run pip install '.[plots]' in a "
+        "clone of clearhead. The points as JSON need no other package (--json).\n"
+    )
+    assert run("plot", str(place), "--json").returncode == 0

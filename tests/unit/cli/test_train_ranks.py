@@ -7,6 +7,7 @@ import pytest
 from clearhead.cli import train_ranks
 from clearhead.cli.train_ranks import check_ranks
 from clearhead.errors import ClearheadError
+from clearhead.training.config import load_run_config
 from tests.command import run
 
 CONFIG = "data:\n  train:\n    - built_in: copy\ntraining: {steps: 7}\n"
@@ -58,15 +59,14 @@ def test_no_process_at_all_is_refused(config: Path) -> None:
     assert "greater than or equal to 1" in result.stderr
 
 
-def test_fsdp_with_one_process_is_refused(config: Path, tmp_path: Path) -> None:
-    options = ("--set", "training.parallel=fsdp", "--run", str(tmp_path / "run"))
-    result = run("train", str(config), *options)
+def test_a_sharded_run_is_refused_and_an_old_config_that_does_not_shard_still_loads(config: Path) -> None:
+    result = run("train", str(config), "--set", "training.parallel=fsdp")
     assert (result.returncode, result.stderr) == (
         2,
-        "clearhead: training.parallel = 'fsdp' shards the model over several processes, but there is only one. Start "
-        "several processes, or set training.parallel: ddp (--devices N).\n",
+        "clearhead: --set training.parallel=fsdp: training.parallel was removed from clearhead. The models of clearhead "
+        "fit one device. To shard larger ones, use torchtitan.\n",
     )
-    assert not (tmp_path / "run").exists()
+    assert load_run_config(config, ["training.parallel=ddp"]).training.steps == 7
 
 
 def test_a_world_without_a_rank_is_refused(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:

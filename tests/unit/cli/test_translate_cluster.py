@@ -1,14 +1,13 @@
-"""The options of a cluster on the command line, and the messages of a job on it."""
+"""The options of a cluster on the command line."""
 
 from pathlib import Path
 
 import pytest
 
-from clearhead.cli.cluster_options import ClusterOptions, absolute_model
-from clearhead.cli.translate_cluster import show_interruption
+from clearhead.cli.translate_cluster import ClusterOptions
+from clearhead.cli.translate_progress import show_interruption
 from clearhead.errors import ConfigError
 from tests.command import run
-from tests.small_run import make_run
 
 
 def test_workers_need_a_cluster() -> None:
@@ -18,11 +17,33 @@ def test_workers_need_a_cluster() -> None:
         _ = ClusterOptions(None, 3).is_used
 
 
-def test_workers_get_an_absolute_path_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_run(tmp_path / "run")
-    monkeypatch.chdir(tmp_path)
-    model = absolute_model(Path("run"))
-    assert (model.folder, model.vocabularies) == (tmp_path / "run" / "best", tmp_path / "run")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ("-i", "source"),
+            "a cluster reads a file and writes a file. Name both (--input, --output).",
+        ),
+        (
+            ("-o", "target", "A dog."),
+            "a cluster reads a file and writes a file. Name both (--input, --output).",
+        ),
+        (
+            ("-i", "source", "-o", "target", "--explain", "x.json"),
+            "--explain writes one file from one process, so it cannot be used with --ray.",
+        ),
+        (
+            ("-i", "notes.md", "-o", "target.md"),
+            "--ray only applies to lines, but notes.md is translated as a document. Remove --ray, or add --no-document "
+            "to translate the lines of the file.",
+        ),
+    ],
+)
+def test_a_cluster_translates_only_a_file_of_lines(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+    for name in ("source", "notes.md"):
+        (tmp_path / name).write_text("A dog.\n")
+    outcome = run("translate", "--ray", "auto", *arguments, cwd=tmp_path)
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (2, "", f"clearhead: {sentence}\n")
 
 
 def test_an_interruption_says_how_to_continue(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,7 +71,6 @@ def test_an_interruption_says_how_to_continue(capsys: pytest.CaptureFixture[str]
             ("--tokens", "--max-perplexity", "3"),
             "--max-perplexity prints the pairs themselves. To get their tokens too, give --json.",
         ),
-        (("--workers", "2"), "--workers is the number of workers of a Ray cluster. Give --ray too."),
         (("-o", "source"), "source is read, and the output would overwrite it."),
     ],
 )
@@ -63,12 +83,3 @@ def test_options_of_scoring_that_contradict_each_other_are_one_sentence(
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}")
     assert done.stderr.count("\n") == 1
-
-
-def test_standard_input_cannot_be_scored_on_a_cluster(tmp_path: Path) -> None:
-    (tmp_path / "source").write_text("a dog\n")
-    done = run("score", "-m", "en-es", "source", "-", "--ray", "auto", text="ein Hund\n", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (
-        2,
-        "clearhead: standard input cannot be read on a cluster. Save it as a file, and name the file.\n",
-    )

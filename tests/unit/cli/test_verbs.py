@@ -12,14 +12,12 @@ from clearhead.cli.evaluate import evaluate
 from clearhead.cli.experiment import experiment
 from clearhead.cli.explain import explain
 from clearhead.cli.export import export
-from clearhead.cli.film import film
 from clearhead.cli.generate import generate
 from clearhead.cli.heads import heads
 from clearhead.cli.import_ import import_
 from clearhead.cli.main import app
 from clearhead.cli.models import models
 from clearhead.cli.plot import plot
-from clearhead.cli.practise import practise
 from clearhead.cli.prune import prune
 from clearhead.cli.quiz import quiz
 from clearhead.cli.score import score
@@ -27,7 +25,6 @@ from clearhead.cli.serve import serve
 from clearhead.cli.solve import solve
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
-from clearhead.cli.what_if import what_if
 
 VERBS = (
     check,
@@ -36,13 +33,11 @@ VERBS = (
     experiment,
     explain,
     export,
-    film,
     generate,
     heads,
     import_,
     models,
     plot,
-    practise,
     prune,
     quiz,
     score,
@@ -50,7 +45,6 @@ VERBS = (
     solve,
     train,
     translate,
-    what_if,
 )
 
 

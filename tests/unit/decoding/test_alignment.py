@@ -18,7 +18,7 @@ from clearhead.decoding.alignment import (
 )
 from clearhead.decoding.word_alignment import Links, pharaoh
 from clearhead.errors import ConfigError
-from clearhead.model import BaseSequenceModel, Batch, build_model
+from clearhead.model import Batch, SequenceModel, build_model
 from clearhead.model.config import read_config
 from tests.unit.decoding.toys import random_model, sources
 
@@ -90,7 +90,7 @@ def test_the_default_is_the_second_last_block(blocks: int, expected: int) -> Non
     assert Head.usual(random_model(1, decoder_blocks=blocks).config) == Head(expected, None)
 
 
-def recurrent(attention: str) -> BaseSequenceModel:
+def recurrent(attention: str) -> SequenceModel:
     sizes = {"source_vocabulary": 13, "encoder_blocks": 1, "decoder_blocks": 2, "d_model": 6}
     return build_model(read_config({"architecture": "recurrent", "attention": attention, **sizes})).double().eval()
 

@@ -1,4 +1,4 @@
-"""Annotations of a translation: word links, alternatives and the search, and how they are drawn."""
+"""Annotations of a translation: word links and the search, and how they are drawn."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
-from clearhead.errors import ConfigError, DataError
+from clearhead.errors import ConfigError
 from tests.small_run import TEXTS, make_run
 
 BEAM = SearchSettings(beam=3, max_length=11)
@@ -68,23 +68,6 @@ def test_heads_are_parsed_and_checked(tagged_translator: Translator) -> None:
         Annotator(tagged_translator, BEAM, AlignmentRule(Head(1, 7)))
 
 
-def test_alternatives_at_a_word_keep_the_words_before_it(tagged_translator: Translator) -> None:
-    options = TranslationOptions(PhraseConstraints(prefix="die rote Katze"), language="de")
-    result = translated(tagged_translator, "the cat", options=options)[0]
-    annotator = Annotator(tagged_translator, BEAM)
-    choices = annotator.with_alternatives(result, 3, 5).parts[0].alternatives
-    assert len(choices) == 5
-    assert all(choice.text.startswith("die rote") for choice in choices)
-    own = [choice.log_prob for choice in choices]
-    assert own == sorted(own, reverse=True)
-    with pytest.raises(
-        DataError, match=r"line 1: alternatives = 99, but the translation '.*' has only \d+ words\. Give 1 to \d+"
-    ):
-        annotator.with_alternatives(result, 99, 5)
-    empty = translated(tagged_translator, "")[0]
-    assert to_lines(annotator.with_alternatives(empty, 1, 5), OutputColumns(alternatives=True)) == ["1\t\t\t"]
-
-
 def test_numpy_reads_the_same_alignments_as_torch(tmp_path: Path) -> None:
     run = make_run(tmp_path)
     lines = [*(source for source, _ in TEXTS), ""]
@@ -96,8 +79,6 @@ def test_numpy_reads_the_same_alignments_as_torch(tmp_path: Path) -> None:
         )
         assert alignments == expected
         assert alignments[0] is not None
-    with pytest.raises(ConfigError, match="this needs the PyTorch model, but the engine is numpy"):
-        Annotator(on_numpy, BEAM).with_alternatives(on_numpy.translate(lines, BEAM)[0], 1, 3)
 
 
 def test_only_a_model_on_torch_can_be_annotated(tagged_translator: Translator, tmp_path: Path) -> None:

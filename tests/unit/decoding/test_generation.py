@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from clearhead.decoding import generation
-from clearhead.decoding.generation import TextGenerator, open_generator
+from clearhead.decoding.generation import TextGenerator, open_generator, token_choices
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding.token_choices import token_choices
 from clearhead.errors import ConfigError, DataError
 from clearhead.text.config import TextConfig
 from clearhead.text.train import train_vocabularies

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import torch
 
-from clearhead.decoding.annotation import Annotator
 from clearhead.decoding.engines.engine import EngineName
 from clearhead.decoding.hidden_pieces import HiddenPieces
 from clearhead.decoding.phrase_constraints import PhraseConstraints
@@ -19,7 +18,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.static_search import can_choose, static_search
 from clearhead.decoding.search.static_step import StaticStepPool
 from clearhead.decoding.translator import Translator
-from clearhead.explain import explain
+from clearhead.explain import continue_from, explain
 from clearhead.formats import save_checkpoint
 from clearhead.model import ModelConfig, Transformer
 from clearhead.text.config import TextConfig
@@ -179,13 +178,10 @@ def test_a_prefix_or_a_required_phrase_in_another_script_is_written(folder: Path
             assert scripts_of(translation.text.replace("किताब", "")) <= {"BENGALI", "DEVANAGARI"}
 
 
-def test_alternatives_and_explanations_give_hidden_pieces_no_probability(folder: Path) -> None:
+def test_explanations_give_hidden_pieces_no_probability(folder: Path) -> None:
     loaded, settings = translator(folder, "torch"), SearchSettings(beam=3, max_length=9)
     hidden = set(loaded.vocabularies.target.pieces_outside(("BENGALI",)))
     translation = loaded.translate(ENGLISH[:1], settings, TranslationOptions(language="bn"))[0]
-    other = Annotator(loaded, settings).with_alternatives(translation, 1, 7).parts[0].alternatives
-    assert len(other) == 7
-    assert scripts_in([alternative.text for alternative in other]) == {"BENGALI"}
     explanation = explain(loaded, ENGLISH[0], search=settings, language="bn")
     assert explanation.translation is not None
     assert explanation.translation.text == translation.text
@@ -193,7 +189,9 @@ def test_alternatives_and_explanations_give_hidden_pieces_no_probability(folder:
     for output in explanation.outputs:
         assert not {alternative.token for alternative in output.alternatives} & hidden
         assert output.lens[-1].probability == pytest.approx(output.probability)
-    assert scripts_in([continuation.text for continuation in explanation.continuations]) == {"BENGALI"}
+    other_start = [explanation.outputs[0].alternatives[1].token]
+    forced = continue_from(loaded, ENGLISH[0], other_start, search=settings, language="bn")
+    assert scripts_in([forced.text]) == {"BENGALI"}
 
 
 def test_a_given_target_in_another_script_has_a_probability(folder: Path) -> None:

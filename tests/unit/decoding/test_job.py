@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from clearhead.decoding.annotation import Annotator
-from clearhead.decoding.job import JobHooks, JobInterrupted, JobOutput, TranslationJob
+from clearhead.decoding.job import JobHooks, JobOutput, TranslationJob
 from clearhead.decoding.phrase_constraints import PhraseConstraints
-from clearhead.decoding.pipeline import Remark, TranslationOptions
+from clearhead.decoding.pipeline import Remark, TranslationOptions, windows
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
+from clearhead.decoding.windowed_job import JobInterrupted
 from clearhead.errors import ClearheadError, DataError, RunError
 from clearhead.files.line_input import LineSource
 from tests.small_run import make_run
@@ -30,7 +31,7 @@ N_BEST = SearchSettings(beam=3, n_best=2, max_length=7)
 def output_of(job: TranslationJob, window: int = 2) -> str:
     """Return what a job writes to a stream."""
     stream = io.BytesIO()
-    job.to_stream(stream, window)
+    job.to_stream(windows(job.source.records(), window), stream)
     return stream.getvalue().decode()
 
 
@@ -70,7 +71,7 @@ def test_without_an_output_the_lines_go_to_standard_output(
 def test_a_stream_has_every_window_as_soon_as_it_is_done(translator: Translator, texts: list[str]) -> None:
     stream, sizes = io.BytesIO(), []
     hooks = JobHooks(progress=lambda num_lines: sizes.append((num_lines, stream.getvalue().count(b"\n"))))
-    TranslationJob(translator, SOURCE, SHORT, hooks=hooks).to_stream(stream, 2)
+    TranslationJob(translator, SOURCE, SHORT, hooks=hooks).to_stream(windows(SOURCE.records(), 2), stream)
     assert sizes == [(2, 0), (4, 2), (5, 4)], "translated, and written before"
 
 
@@ -344,7 +345,7 @@ def test_a_remark_is_reported_once(tagged_translator: Translator) -> None:
     assert [remark for remark in remarks if not remark.is_advice] == [Remark(sentence, ("language",))]
 
 
-def test_an_annotator_adds_alignments_and_alternatives(translator: Translator, texts: list[str]) -> None:
+def test_an_annotator_adds_alignments(translator: Translator, texts: list[str]) -> None:
     hooks, one = JobHooks(annotator=Annotator(translator, SHORT)), LineSource(text="the red cat\n")
     aligned = output_of(TranslationJob(translator, one, SHORT, output=JobOutput(align=True), hooks=hooks))
     text, links = aligned[:-1].split("\t")
@@ -354,9 +355,6 @@ def test_an_annotator_adds_alignments_and_alternatives(translator: Translator, t
     drawn = output_of(TranslationJob(translator, one, SHORT, output=JobOutput(draw=True), hooks=hooks))
     assert drawn.startswith(f"{texts[0]}\n")
     assert "●" in drawn
-    output = JobOutput(alternatives=1, num_alternatives=3)
-    rows = output_of(TranslationJob(translator, one, SHORT, output=output, hooks=hooks)).splitlines()
-    assert [row.split("\t")[0] for row in rows] == ["1"] * 3
 
 
 # Formats of input and output
@@ -380,17 +378,12 @@ def test_a_table_gets_a_column_and_keeps_its_other_columns(translator: Translato
     assert [json.loads(record)["source"] for record in records] == ["the red cat", "", "a dog"], "no header"
 
 
-@pytest.mark.parametrize(
-    ("search", "output"), [(N_BEST, JobOutput()), (SHORT, JobOutput(alternatives=1))], ids=["n-best", "alternatives"]
-)
-def test_several_lines_for_a_row_of_a_table_are_refused(
-    translator: Translator, search: SearchSettings, output: JobOutput
-) -> None:
+def test_several_lines_for_a_row_of_a_table_are_refused(translator: Translator) -> None:
     table = LineSource(form="tsv", text="source\na dog\n")
     with pytest.raises(ClearheadError, match=r"several lines for each row of a TSV file\. Write JSON\.") as no:
-        TranslationJob(translator, table, search, output=output)
+        TranslationJob(translator, table, N_BEST)
     assert no.value.options == ("as_json",)
-    TranslationJob(translator, table, search, output=replace(output, as_json=True))
+    TranslationJob(translator, table, N_BEST, output=JobOutput(as_json=True))
 
 
 def test_objects_get_a_key_and_keep_their_other_keys(translator: Translator, texts: list[str]) -> None:

@@ -8,7 +8,7 @@ from clearhead.decoding.output import OutputColumns, to_lines, to_record
 from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding.translation import AlternativeText, TranslatedPart, Translation
+from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import WordAlignment
 
@@ -21,7 +21,6 @@ DOG = TranslatedPart(
     texts=("ein Hund", "Hund"),
     hypotheses=(Hypothesis((11, 2), (-0.5, -1.0), -0.75, True), Hypothesis((13, 2), (-1.5, -0.5), -1.0, True)),
     alignment=WordAlignment(("a", "dog"), ("ein", "Hund"), ((1, 1), (0, 0))),
-    alternatives=(AlternativeText("▁ein", -0.5, "ein Hund"), AlternativeText("▁der", -1.25, "der Hund")),
 )
 TRANSLATION = Translation(3, "a dog", (DOG,))
 EMPTY = Translation(4, "", (TranslatedPart("", "", ()),))
@@ -68,13 +67,8 @@ def test_a_paragraph_is_recorded_with_its_parts(translator: Translator) -> None:
             ["\t0.0000\t\t"],
         ),
         (OutputColumns(n_best=True), ["3\t-0.7500\tein Hund", "3\t-1.0000\tHund"], ["4\t0.0000\t"]),
-        (
-            OutputColumns(alternatives=True),
-            ["3\t-0.5000\t▁ein\tein Hund", "3\t-1.2500\t▁der\tder Hund"],
-            ["4\t\t\t"],
-        ),
     ],
-    ids=["plain", "scores", "alignment", "scores and alignment", "n-best", "alternatives"],
+    ids=["plain", "scores", "alignment", "scores and alignment", "n-best"],
 )
 def test_lines_are_those_worked_by_hand(columns: OutputColumns, lines: list[str], lines_of_empty: list[str]) -> None:
     assert to_lines(TRANSLATION, columns) == lines
@@ -100,7 +94,7 @@ def test_a_record_is_that_worked_by_hand() -> None:
         "notes": [],
     }
     assert to_record(TRANSLATION, OutputColumns()) == plain
-    every = OutputColumns(n_best=True, scores=True, alignment=True, alternatives=True)
+    every = OutputColumns(n_best=True, scores=True, alignment=True)
     assert to_record(TRANSLATION, every, ("▁ein", "</s>")) == {
         **plain,
         "n_best": [
@@ -111,13 +105,9 @@ def test_a_record_is_that_worked_by_hand() -> None:
         "alignment": "0-0 1-1",
         "source_words": ["a", "dog"],
         "target_words": ["ein", "Hund"],
-        "alternatives": [
-            {"piece": "▁ein", "log_prob": -0.5, "translation": "ein Hund"},
-            {"piece": "▁der", "log_prob": -1.25, "translation": "der Hund"},
-        ],
     }
     noted = replace(TRANSLATION, notes=("Split: it is long.",))
     assert to_record(noted, OutputColumns())["notes"] == ["Split: it is long."]
     empty = to_record(EMPTY, every)
-    assert (empty["tokens"], empty["alignment"], empty["source_words"], empty["alternatives"]) == ([], "", [], [])
+    assert (empty["tokens"], empty["alignment"], empty["source_words"]) == ([], "", [])
     assert (empty["score"], empty["log_prob"], empty["has_ended"]) == (0.0, 0.0, True)

@@ -67,6 +67,16 @@ def test_equal_lines_are_translated_once(translator: Translator) -> None:
     assert len(set(texts(counting, ["a dog"] * 19, search=drawn))) > 1
 
 
+def test_a_list_without_the_end_of_a_sentence_is_translated_in_short_pieces(translator: Translator) -> None:
+    text = "the red cat, a small book, " * 40 + "the dog"
+    (split,) = translator.translate([text], SHORT, TranslationOptions(is_paragraphs=False))
+    assert "".join(part.source + part.space for part in split.parts) == text
+    assert max(len(part.ids) for part in split.parts) < 36 / 2
+    with_ends = "the red cat sees a small book. " * 40
+    (sentences,) = translator.translate([with_ends], SHORT, TranslationOptions(is_paragraphs=False))
+    assert max(len(part.ids) for part in sentences.parts) > 36 / 2
+
+
 def test_a_long_line_is_split_or_refused_and_never_cut(translator: Translator) -> None:
     text = "the red cat sees a small book. " * 11
     whole = TranslationOptions(is_paragraphs=False)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from clearhead.decoding import scoring_job
-from clearhead.decoding.job import JobInterrupted
 from clearhead.decoding.scoring import Scorer, TextPair
-from clearhead.decoding.scoring_job import ScoreOutput, ScoringJob, check_num_files, finite, pair_line
+from clearhead.decoding.scoring_job import ScoreOutput, ScoringJob, check_num_files, finite
+from clearhead.decoding.windowed_job import JobInterrupted
 from clearhead.errors import ConfigError, RunError
 from clearhead.text.config import TextConfig
 from clearhead.text.train import train_vocabularies
@@ -68,7 +68,7 @@ def test_the_filter_keeps_the_pairs_whose_perplexity_is_low_enough(scorer: Score
 
 
 def test_a_tab_in_a_text_does_not_add_a_column(scorer: Scorer) -> None:
-    content = ScoringJob(scorer, ScoreOutput(max_perplexity=1e300)).scored([TextPair("a\tb", "c")], 1)
+    content = ScoringJob(scorer, ScoreOutput(max_perplexity=1e300)).content([TextPair("a\tb", "c")])
     assert content == b"a b\tc\n"
 
 
@@ -81,7 +81,15 @@ def test_the_number_of_files_must_match_the_model() -> None:
         check_num_files(2, has_source=False)
 
 
-def test_infinity_and_pairs_are_written_without_doubt() -> None:
+def test_infinity_and_pairs_are_written_without_doubt(scorer: Scorer) -> None:
     assert finite(float("inf")) is None
     assert finite(2.5) == 2.5
-    assert pair_line(TextPair("a", "b")) != pair_line(TextPair("", "ab"))
+    job = ScoringJob(scorer)
+    assert job.input_line(TextPair("a", "b")) != job.input_line(TextPair("", "ab"))
+
+
+def test_a_resumed_input_that_has_become_shorter_is_refused(scorer: Scorer, tmp_path: Path) -> None:
+    with pytest.raises(JobInterrupted):
+        ScoringJob(scorer).run(_broken_off(7), tmp_path / "scores")
+    with pytest.raises(RunError, match=r"the input has 5 lines, but 6 lines were already scored\. Give the same input"):
+        ScoringJob(scorer).run(iter(PAIRS[:5]), tmp_path / "scores", resume=True)

@@ -169,7 +169,7 @@ def test_an_engine_that_does_not_exist_is_refused(tmp_path: Path, choice: dict[s
 # Gates on heads
 
 
-@pytest.mark.parametrize("options", [*SEARCHES, {"beam": 2, "coverage_penalty": 0.3}], ids=str)
+@pytest.mark.parametrize("options", SEARCHES, ids=str)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32, packed"])
 def test_a_translator_without_a_head_is_that_of_the_model_without_its_rows(
     options: dict[str, Any], dtype: torch.dtype

@@ -6,7 +6,7 @@ from clearhead import documents
 from clearhead.documents import SUPPORTED_FORMATS, AlignedTranslation, is_document, translate_document
 from clearhead.documents import document as module
 from clearhead.documents import docx as docx_module
-from clearhead.documents.faults import DocumentFault
+from clearhead.documents.inline import DocumentFault
 from clearhead.documents.other_formats import unsupported_format
 from clearhead.errors import DataError
 from tests.unit.documents.translators import identity
@@ -53,13 +53,19 @@ def test_a_function_that_loses_sentences_is_reported() -> None:
     ],
 )
 def test_a_known_format_that_is_not_supported_is_named(name: str, content: bytes, kind: str) -> None:
-    formats = ".txt, .md, .markdown, .html, .htm, .srt, .vtt, .docx, .po, .pot"
+    formats = ".txt, .md, .markdown, .html, .htm, .srt, .vtt, .docx"
     with pytest.raises(DataError) as refusal:
         translate_document(content, name, identity)
     assert (
         str(refusal.value)
         == f"{name}: {kind} is not supported. Formats: {formats}. Convert the document to one of them."
     )
+
+
+def test_a_catalogue_of_gettext_is_not_translated() -> None:
+    with pytest.raises(DataError) as refusal:
+        translate_document(b'msgid "x"', "folder/a.PO", identity)
+    assert str(refusal.value) == "a.PO: .po was removed from clearhead. Translate it in a PO editor."
 
 
 def test_no_supported_format_is_called_unsupported() -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from clearhead.documents import docx_package, translate_document
-from clearhead.documents.docx_code import CodeFinder
 from clearhead.documents.docx_elements import described, tag_of
 from clearhead.documents.docx_package import read_package
 from clearhead.documents.docx_paragraph import paragraph_segments
@@ -74,52 +73,22 @@ def test_tables_headers_footers_and_headings_are_translated() -> None:
     assert (result.paragraphs[1].text, result.paragraphs[1].style.name) == ("eleven ten", "List Bullet")
 
 
-CODE_STYLES = ("Listing", "Mine", "HTML Preformatted")
-
-
-def with_code(font: str = "Courier New") -> Any:
-    """A document with code in a paragraph by its font, and in styles for code by name, font and base."""
+def test_text_that_is_marked_as_no_proof_stays() -> None:
     document = docx.Document()
     paragraph = document.add_paragraph("Please run ")
-    paragraph.add_run(" make all ").font.name = font
-    paragraph.add_run("at once, and wait until it is complete. Then look at the results with care.")
-    for name in CODE_STYLES:
-        document.styles.add_style(name, docx.enum.style.WD_STYLE_TYPE.PARAGRAPH)
-    document.styles["Mine"].font.name = "Consolas"
-    derived = document.styles.add_style("Own", docx.enum.style.WD_STYLE_TYPE.PARAGRAPH)
-    derived.base_style = document.styles["Mine"]
-    for name in (*CODE_STYLES, "Own"):
-        document.add_paragraph("int main", style=name)
-    return document
-
-
-@pytest.mark.parametrize("font", ["Courier", "Consolas", "Monaco", "Source Code Pro", "DejaVu Sans Mono", "Menlo"])
-def test_code_in_a_monospaced_font_or_a_code_style_is_left_alone(font: str) -> None:
-    first, *others = translated(saved(with_code(font)), uppercase).paragraphs
-    assert first.text.startswith("PLEASE RUN  make all AT ONCE, AND")
-    assert [run.text.strip() for run in first.runs if run.font.name == font] == ["make all"]
-    assert [paragraph.text for paragraph in others] == ["int main"] * 4
-    assert "MAKE ALL" in translated(saved(with_code("Arial")), uppercase).paragraphs[0].text
-
-
-def test_a_manuscript_in_a_monospaced_font_is_translated_but_not_its_code_styles() -> None:
-    document = with_code()
-    for paragraph in document.paragraphs[:1]:
-        for run in paragraph.runs:
-            run.font.name = "Courier New"
+    paragraph.add_run(" make all ").font.no_proof = True
+    paragraph.add_run("at once").font.no_proof = False
+    paragraph.add_run(" or later")
+    document.add_paragraph().add_run("make").font.no_proof = True
+    styles = docx.enum.style.WD_STYLE_TYPE
+    document.styles.add_style("Code", styles.PARAGRAPH).font.no_proof = True
+    document.styles.add_style("Name", styles.CHARACTER).font.no_proof = True
+    document.add_paragraph("int main", style="Code")
+    document.add_paragraph("the file ").add_run("make", style="Name")
     result = translated(saved(document), uppercase).paragraphs
-    assert "MAKE ALL" in result[0].text
-    assert [paragraph.text for paragraph in result[1:]] == ["int main", "INT MAIN", "int main", "INT MAIN"]
-    document = with_code()
-    document.styles["Normal"].font.name = "Courier New"
-    assert "MAKE ALL" in translated(saved(document), uppercase).paragraphs[0].text
-
-
-def test_text_is_code_by_its_font_only_without_styles() -> None:
-    paragraph = parse_xml(f"<w:p {nsdecls('w')}/>")
-    properties = parse_xml(f"<w:rPr {nsdecls('w')}><w:rFonts w:ascii='Courier'/></w:rPr>")
-    assert CodeFinder().is_code(paragraph, properties)
-    assert not CodeFinder().is_code(paragraph, None)
+    assert [paragraph.text for paragraph in result] == [
+        *("PLEASE RUN  make all AT ONCE OR LATER", "make", "int main", "THE FILE make")
+    ]
 
 
 COMPLEX = """<w:p><w:pPr><w:jc w:val="center"/></w:pPr><w:bookmarkStart w:id="1" w:name="m"/>
@@ -201,7 +170,7 @@ def test_no_translation_loses_formatting_and_the_identity_loses_nothing(pieces: 
 def test_run_properties_are_compared_by_what_is_seen() -> None:
     plain = parse_xml(f"<w:rPr {nsdecls('w')}><w:lang w:val='en-US'/></w:rPr>")
     assert described(plain) == described(None) == ()
-    assert not paragraph_segments(parse_xml(f"<w:p {nsdecls('w')}><w:r><w:t>12</w:t></w:r></w:p>"), CodeFinder())
+    assert not paragraph_segments(parse_xml(f"<w:p {nsdecls('w')}><w:r><w:t>12</w:t></w:r></w:p>"))
 
 
 def packed(parts: dict[str, bytes]) -> bytes:
@@ -215,6 +184,7 @@ def packed(parts: dict[str, bytes]) -> bytes:
 BODY = f"<w:document {nsdecls('w')}><w:body><w:p><w:r><w:t>one</w:t></w:r></w:p></w:body></w:document>".encode()
 ENTITIES = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY f SYSTEM "file:///etc/passwd">]>""" + BODY
 DEEP = BODY.replace(b"<w:p>", b"<w:ins>" * 300).replace(b"</w:p>", b"</w:ins>" * 300)
+NESTED = BODY.replace(b"<w:r>", b"<w:ins>" * 101 + b"<w:r>").replace(b"</w:r>", b"</w:r>" + b"</w:ins>" * 101)
 DAMAGED = "a.docx: it is damaged, or not a Word document: its ZIP file cannot be read. Save it again with Word or LibreOffice."
 
 
@@ -236,6 +206,7 @@ def test_a_minimal_document_is_translated_and_characters_that_xml_forbids_are_dr
         (packed({XML: ENTITIES.replace(b"<!DOC", b"<!--" + b"x" * 5000 + b"--><!DOC")}), "a.docx: a part of it has a document type"),
         (packed({XML: BODY.replace(b"schemas.openxmlformats.org", b"purl.oclc.org")}), "a.docx: it is a Strict Open XML document."),
         (packed({XML: DEEP}), "a.docx: a part of it is not valid XML. Save it again with Word or LibreOffice."),
+        (packed({XML: NESTED}), "a.docx: tags are nested more than 100 levels deep. Simplify the document."),
         (packed({XML: BODY[:-5]}), "a.docx: a part of it is not valid XML. Save it again with Word or LibreOffice."),
         (packed({XML: BODY, "../../evil": b"x"}), "a.docx: a part of it has a name outside the document. Save it again"),
         (packed({XML: BODY, "/etc/evil": b"x"}), "a.docx: a part of it has a name outside the document. Save it again"),

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.documents.fragments import as_part
 from clearhead.documents.inline import InlineText, Markup
+from clearhead.documents.inline_translator import as_part
 from clearhead.documents.protected import FORMULA, SCRIPTED, protected_ranges
-from clearhead.documents.sentence_runs import NUM_ATTEMPTS, has_letters, runs_of
+from clearhead.documents.sentence_runs import has_letters, runs_of
 from clearhead.documents.source_tokens import split_punctuation, tokenise
 from clearhead.documents.target_tokens import copied_tokens, translated_tokens
 from clearhead.text.aligned import AlignedTranslation
@@ -71,17 +71,13 @@ def test_protected_ranges_are_sorted_and_do_not_overlap(text: str, places: list[
     assert set(given_ranges) <= set(ranges)
 
 
-def test_protected_parts_are_sent_as_words_that_the_sentence_does_not_contain_and_at_last_not_at_all() -> None:
+def test_protected_parts_are_sent_as_words_that_the_sentence_does_not_contain_or_not_at_all() -> None:
     text = "Use {a} with X1, not {b}."
     source = tokenise(InlineText(text, (), protected_ranges(text)), "en")
-    texts = [[run.text for run in runs_of(source, source.sentences[0], attempt)] for attempt in range(NUM_ATTEMPTS)]
-    assert texts == [
-        ["Use X2 with X1, not X3."],
-        ["Use @1 with X1, not @2."],
-        ["Use", None, "with X1, not", None, None],
-        ["Use", None, "with X1, not", None, None],
-    ]
-    run = runs_of(source, source.sentences[0], 0)[0]
+    assert sent(text) == ["Use X2 with X1, not X3."]
+    assert sent(text, is_divided=True) == ["Use", None, "with X1, not", None, None]
+    assert sent("Use {a} {b} {c} {d} {e} {f} {g}") == ["Use", *[None] * 7]
+    run = runs_of(source, source.sentences[0])[0]
     assert run.has_stand_ins("X2 y X3.")
     assert run.has_stand_ins("X2কে X3")
     for lost in ("X2", "X2 X2 X3", "X2 X30", "AX2 X3"):
@@ -89,23 +85,19 @@ def test_protected_parts_are_sent_as_words_that_the_sentence_does_not_contain_an
     assert not has_letters(tokenise(InlineText("12 %"), "en"), 0, 2)
 
 
-def sent(text: str, attempt: int) -> list[str | None]:
+def sent(text: str, *, is_divided: bool = False) -> list[str | None]:
     source = tokenise(InlineText(text, (), protected_ranges(text)), "en")
-    return [run.text for run in runs_of(source, source.sentences[0], attempt)]
+    return [run.text for run in runs_of(source, source.sentences[0], is_divided=is_divided)]
 
 
-def test_signs_are_sent_at_first_and_protected_if_a_translation_loses_one() -> None:
-    assert [sent("Tom & Mary saw {a}", attempt) for attempt in range(NUM_ATTEMPTS)] == [
-        ["Tom & Mary saw X1"],
-        ["Tom X1 Mary saw X2"],
-        ["Tom @1 Mary saw @2"],
-        ["Tom", None, "Mary saw", None],
-    ]
-    assert sent("© 2024 our garden ♪", 1) == [None, "2024 our garden", None]
-    assert sent("AT&T is big", 1) == ["X1 is big"]
-    assert sent("I am *very* tired", 1) == ["I am", None, "very", None, "tired"]
-    assert sent("a<b>c & AT&T", 0) == [None]
-    run = runs_of(tokenise(InlineText("You & I & he"), "en"), (0, 5), 0)[0]
+def test_signs_are_sent_at_first_and_copied_if_a_translation_loses_one() -> None:
+    assert sent("Tom & Mary saw {a}") == ["Tom & Mary saw X1"]
+    assert sent("Tom & Mary saw {a}", is_divided=True) == ["Tom", None, "Mary saw", None]
+    assert sent("© 2024 our garden ♪", is_divided=True) == [None, "2024 our garden", None]
+    assert sent("AT&T is big", is_divided=True) == [None, "is big"]
+    assert sent("I am *very* tired", is_divided=True) == ["I am", None, "very", None, "tired"]
+    assert sent("a<b>c & AT&T") == [None]
+    run = runs_of(tokenise(InlineText("You & I & he"), "en"), (0, 5))[0]
     assert [run.has_signs(text) for text in ("a & b &", "a & b", "& &")] == [True, False, False]
 
 
@@ -132,19 +124,19 @@ def test_a_fragment_gets_no_capital_and_no_signs_that_its_source_lacks(
     text: str, translation: str, language: str, expected: str
 ) -> None:
     source = tokenise(InlineText(text, (), protected_ranges(text)), "en")
-    run = runs_of(source, source.sentences[0], NUM_ATTEMPTS - 1)[0]
+    run = runs_of(source, source.sentences[0], is_divided=True)[0]
     assert as_part(run, AlignedTranslation(translation), language).text == expected
 
 
 def test_a_whole_sentence_stays_as_the_model_gives_it() -> None:
     source = tokenise(InlineText("how are you"), "en")
-    run = runs_of(source, source.sentences[0], 0)[0]
+    run = runs_of(source, source.sentences[0])[0]
     assert as_part(run, AlignedTranslation("¿Cómo estás?"), "es").text == "¿Cómo estás?"
 
 
 def test_target_words_have_the_source_tokens_they_are_linked_to() -> None:
     source = tokenise(InlineText("red car, 7"), "en")
-    run = runs_of(source, source.sentences[0], 0)[0]
+    run = runs_of(source, source.sentences[0])[0]
     tokens = translated_tokens(source, run, AlignedTranslation("coche rojo, 7", ((0, 1), (1, 0), (0, 2), (9, 9))))
     assert [(token.text, set(token.sources)) for token in tokens] == [
         ("coche", {1}),
@@ -158,6 +150,6 @@ def test_target_words_have_the_source_tokens_they_are_linked_to() -> None:
 
 def test_wide_spaces_stay_between_words_that_still_follow_each_other() -> None:
     source = tokenise(InlineText("ten\u00a0kilometres\t of road"), "en")
-    run = runs_of(source, source.sentences[0], 0)[0]
+    run = runs_of(source, source.sentences[0])[0]
     tokens = translated_tokens(source, run, AlignedTranslation("diez kilómetros carretera", ((0, 0), (1, 1), (3, 2))))
     assert "".join(token.gap + token.text for token in tokens) == "diez\u00a0kilómetros carretera"

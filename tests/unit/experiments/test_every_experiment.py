@@ -139,7 +139,10 @@ def test_the_verb_draws_and_prints_the_file_name(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (("experiment", "lek"), "'lek' is not an experiment. Did you mean 'leak'?"),
-        (("experiment", "norms", "--picture", "slide.pdf"), "slide.pdf is neither an SVG nor a PNG."),
+        (
+            ("experiment", "norms", "--picture", "slide.pdf"),
+            "slide.pdf: .pdf is not the suffix of a format that can be written here.",
+        ),
         (
             ("experiment", "norms", "--picture", "/no/such/folder/slide.svg"),
             "the folder of /no/such/folder/slide.svg does not exist",

@@ -20,7 +20,7 @@ def test_a_picture_drawn_from_json_is_the_same_picture(tmp_path: Path) -> None:
 
 
 def test_a_picture_is_svg_or_png() -> None:
-    with pytest.raises(ClearheadError, match=r"slide\.gif is neither an SVG nor a PNG.*ends in \.svg or \.png"):
+    with pytest.raises(ClearheadError, match=r"slide\.gif: \.gif is not the suffix .* ends in \.svg or \.png"):
         check_picture(Path("slide.gif"))
 
 

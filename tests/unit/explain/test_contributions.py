@@ -11,6 +11,7 @@ from clearhead.explain.opening import double_copy
 from clearhead.explain.traced_pass import AttentionStack
 from clearhead.model import Transformer
 from clearhead.model.batch import Batch
+from tests.small_halves import ARCHITECTURES, LABELS, LINES, small_model, small_vocabularies
 
 STEP = 1e-6
 
@@ -63,6 +64,27 @@ def test_the_gradient_of_a_language_model_is_by_its_inputs(language_model: Loade
     slope = (sides[0] - sides[1]) / (2 * STEP)
     assert values[:, 1] == pytest.approx(slope.numpy(), abs=1e-6)  # input 0 is the start token
     assert values[0, 1] == 0
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_the_gradient_of_a_class_is_that_of_finite_differences(name: str) -> None:
+    """If every word is different, scaling a row of the embedding changes log P by gradient · row."""
+    vocabularies = small_vocabularies(LABELS)
+    model = double_copy(small_model(vocabularies, **ARCHITECTURES[name]))
+    ids = [*vocabularies.source.encode([LINES[1]])[0], model.config.eos]
+    assert len(set(ids)) == len(ids)
+    (values,) = gradients(model, ids, [2])
+    table = model.get_parameter("encoder.embedding.weight")
+    for place, number in enumerate(ids):
+        own = table[number].detach().clone()
+        sides = []
+        for factor in (1 + STEP, 1 - STEP):
+            with torch.no_grad():
+                table[number] = own * factor
+                sides.append(torch.log_softmax(model(Batch(torch.tensor([ids]))), dim=-1)[0, 2])
+        with torch.no_grad():
+            table[number] = own
+        assert values[place] == pytest.approx(float(sides[0] - sides[1]) / (2 * STEP), abs=1e-6)
 
 
 def test_a_repeated_word_has_a_gradient_for_each_place(german: Translator) -> None:

@@ -1,6 +1,5 @@
-"""Pictures of curves: an SVG without matplotlib, a PNG with it, always the same bytes."""
+"""Pictures of curves: what is drawn, always the same bytes, and one sentence without matplotlib."""
 
-import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -8,64 +7,91 @@ from xml.etree import ElementTree
 import pytest
 
 from clearhead.errors import ClearheadError
-from clearhead.experiments.colours import BLUE, PAPER, VERMILION
-from clearhead.explain.curve_picture import check_curve_file, describe, draw_png, draw_svg, save_curves
-from clearhead.explain.curve_style import compose
-from clearhead.explain.curves import read_runs
+from clearhead.experiments.colours import BLUE, PAPER
+from clearhead.explain.curve_picture import check_curve_file, describe, draw_curves, save_curves, thin_out
+from clearhead.explain.curves import MAX_RUNS, CurvePoint, RunCurves, read_runs
 from tests.unit.explain.logs import log_line, unvalidated_run, validated_run, write_run
 
-SVG = "{http://www.w3.org/2000/svg}"
+pytest.importorskip("matplotlib", reason="curves are drawn by matplotlib")
 
 
-def texts(svg: str) -> list[str]:
-    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+def texts(runs: list[RunCurves], metrics: list[str], path: Path) -> list[str]:
+    save_curves(runs, metrics, "updates", path)
+    return ["".join(text.itertext()) for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
 
 
-def test_an_svg_has_the_curve_of_every_run_and_their_names(tmp_path: Path) -> None:
+def test_a_panel_has_the_curves_of_the_runs_with_its_metric(tmp_path: Path) -> None:
+    runs = read_runs([validated_run(tmp_path / "a"), unvalidated_run(tmp_path / "b")])
+    figure = draw_curves(runs, ["loss", "valid/bleu", "rate"], "updates")
+    assert [panel.get_title(loc="left") for panel in figure.axes] == [
+        "training loss",
+        "validation BLEU",
+        "learning rate",
+    ]
+    one, other = figure.axes[0].lines
+    assert (list(one.get_xdata()), list(one.get_ydata())) == ([10, 20, 30], [5, 3, 2])
+    assert (list(other.get_xdata()), list(other.get_ydata())) == ([5, 10], [7, 6])
+    assert [len(line.get_xdata()) for line in figure.axes[1].lines] == [2, 0]
+    assert figure.axes[0].get_xlim()[0] == 0
+
+
+def test_an_svg_has_the_names_of_its_runs_and_follows_dark_mode(tmp_path: Path) -> None:
     runs = read_runs([validated_run(tmp_path / "first"), validated_run(tmp_path / "second <&>", 2.0)])
-    svg = draw_svg(compose(runs, ["loss", "valid/bleu"], "updates"))
-    root = ElementTree.fromstring(svg)
-    lines = list(root.iter(f"{SVG}polyline"))
-    assert [line.get("stroke") for line in lines] == [BLUE, VERMILION] * 3, "legend and two panels"
-    assert [line.get("stroke-dasharray") for line in lines[:2]] == [None, "8 3"]
-    shown = texts(svg)
+    shown = texts(runs, ["loss", "valid/bleu"], tmp_path / "curves.svg")
     assert {"first", "second <&>", "training loss", "validation BLEU", "updates"} <= set(shown)
-    assert root.find(f"{SVG}rect").get("fill") == PAPER  # type: ignore[union-attr]
+    svg = (tmp_path / "curves.svg").read_text(encoding="utf-8")
+    assert f'[style*="stroke: {BLUE.lower()}"] {{ stroke: #56b4e9 !important }}' in svg
+    assert f"fill: {PAPER.lower()}" in svg
+    assert "training loss, by updates: first 2 at 30; second &lt;&amp;&gt; 4 at 30." in svg
 
 
-def test_the_points_are_at_their_places(tmp_path: Path) -> None:
-    lines = [log_line(0, 0, loss=10.0), log_line(50, 1, loss=5.0), log_line(100, 2, loss=0.0)]
-    svg = draw_svg(compose(read_runs([write_run(tmp_path / "a", lines)]), ["loss"], "updates"))
-    (line,) = re.findall(r'<polyline points="([^"]+)"', svg)
-    (left, top), (middle, half), (right, bottom) = [tuple(map(float, point.split(","))) for point in line.split()]
-    assert (middle, half) == pytest.approx(((left + right) / 2, (top + bottom) / 2))
-    assert left < right
-    assert top < bottom, "10 is above 0"
+def test_twenty_runs_have_different_styles_and_neighbours_differ_in_dashes(tmp_path: Path) -> None:
+    runs = read_runs([unvalidated_run(tmp_path / f"run-{number}") for number in range(MAX_RUNS)])
+    lines = draw_curves(runs, ["loss"], "updates").axes[0].lines
+    dashes = [str(line._unscaled_dash_pattern) for line in lines]  # type: ignore[attr-defined]
+    assert len({(line.get_color(), dash) for line, dash in zip(lines, dashes, strict=True)}) == MAX_RUNS
+    assert len(set(dashes[:5])) == 5, "they can be told apart in grey"
 
 
-def test_the_picture_is_described_in_words_and_follows_dark_mode(tmp_path: Path) -> None:
-    picture = compose(read_runs([validated_run(tmp_path / "a")]), ["valid/bleu"], "seconds")
-    assert describe(picture) == "validation BLEU, by seconds: a 17 at 63."
-    svg = draw_svg(picture)
-    assert describe(picture) in svg
-    assert f'[stroke="{BLUE}"] {{ stroke: #56B4E9 }}' in svg
-    assert texts(svg)[0] == "a", "the title of a single run"
+def test_a_curve_has_a_gap_where_a_number_was_not_finite(tmp_path: Path) -> None:
+    numbers = [*(3.0 for _ in range(50)), None, 1.0, None, *(2.0 for _ in range(50))]
+    runs = read_runs(
+        [write_run(tmp_path / "a", [log_line(step, step, loss=loss) for step, loss in enumerate(numbers)])]
+    )
+    (line,) = draw_curves(runs, ["loss"], "updates").axes[0].lines
+    assert [step for step, loss in zip(*line.get_data(), strict=True) if loss != loss] == [50, 52]
+    assert line.get_marker() == "o", "a single point has no line"
+    smooth = read_runs([write_run(tmp_path / "b", [log_line(step, step, loss=1.0) for step in range(50)])])
+    assert draw_curves(smooth, ["loss"], "updates").axes[0].lines[0].get_marker() == ""
 
 
-def test_a_metric_without_finite_numbers_is_an_empty_panel(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "a", [log_line(1, 1, loss=None), log_line(2, 2, loss=None)])
-    picture = compose(read_runs([run]), ["loss"], "updates")
-    assert "no finite numbers" in texts(draw_svg(picture))
-    assert describe(picture) == "training loss, by updates: no numbers."
+def test_a_thinned_curve_keeps_its_peaks() -> None:
+    points = [CurvePoint(step, float(step), None, 1.0) for step in range(10_000)]
+    points[4321] = CurvePoint(4321, 4321.0, None, 99.0)
+    points[7777] = CurvePoint(7777, 7777.0, None, -99.0)
+    points[50:90] = [CurvePoint(step, float(step), None, None) for step in range(50, 90)]
+    thinned = thin_out(points)
+    assert len(thinned) <= 1000
+    assert {points[4321], points[7777]} <= set(thinned)
+    assert any(point.value is None for point in thinned)
+    assert [point.updates for point in thinned] == sorted(point.updates for point in thinned)
+    assert thin_out(points[:1000]) == points[:1000]
+
+
+def test_numbers_that_cannot_be_drawn_leave_an_empty_panel_and_large_ones_are_drawn(tmp_path: Path) -> None:
+    nothing = read_runs([write_run(tmp_path / "a", [log_line(1, 1, loss=None), log_line(2, 2, loss=None)])])
+    assert "training loss" in texts(nothing, ["loss"], tmp_path / "a.svg")
+    assert describe(nothing, ["loss"], "updates") == "training loss, by updates: no numbers."
+    large = read_runs([write_run(tmp_path / "b", [log_line(1, 1, loss=1e299), log_line(2, 2, loss=-1e299)])])
+    assert "training loss" in texts(large, ["loss"], tmp_path / "b.svg")
 
 
 def test_a_long_name_is_shortened(tmp_path: Path) -> None:
     runs = read_runs([unvalidated_run(tmp_path / ("x" * 99 + "end")), unvalidated_run(tmp_path / "b")])
-    assert "…" + "x" * 44 + "end" in texts(draw_svg(compose(runs, ["loss"], "updates")))
+    assert "…" + "x" * 44 + "end" in texts(runs, ["loss"], tmp_path / "x.svg")
 
 
 def test_the_same_numbers_give_the_same_files(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="a PNG is drawn by matplotlib")
     runs = read_runs([validated_run(tmp_path / "a"), unvalidated_run(tmp_path / "b")])
     for name in ("first.svg", "second.svg", "first.PNG", "second.PNG"):
         save_curves(runs, ["loss", "rate", "valid/bleu"], "updates", tmp_path / name)
@@ -73,19 +99,15 @@ def test_the_same_numbers_give_the_same_files(tmp_path: Path) -> None:
     png = (tmp_path / "first.PNG").read_bytes()
     assert png == (tmp_path / "second.PNG").read_bytes()
     assert png.startswith(b"\x89PNG")
+    save_curves(runs[:1], ["loss"], "updates", tmp_path / "one.png")
+    assert int.from_bytes((tmp_path / "one.png").read_bytes()[16:20]) == 900, "one panel is 4.5 inches wide"
 
 
-def test_a_png_of_one_run_has_a_title_and_no_legend(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="a PNG is drawn by matplotlib")
-    runs = read_runs([validated_run(tmp_path / "a")])
-    one = draw_png(compose(runs, ["loss"], "updates"))
-    assert int.from_bytes(one[16:20]) == 900, "the width of one panel at twice the resolution"
-
-
-def test_other_files_are_refused_and_a_png_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ClearheadError, match=r"curves.pdf is neither an SVG nor a PNG. Use a file name that ends in"):
+def test_other_files_are_refused_and_a_picture_needs_matplotlib(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ClearheadError, match=r"curves.pdf: .pdf is not the suffix .* ends in \.svg or \.png"):
         check_curve_file(tmp_path / "curves.pdf")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    check_curve_file(tmp_path / "curves.svg")
-    with pytest.raises(ClearheadError, match=r"a PNG needs matplotlib.*'\.\[plots\]'.*An SVG needs no other package\."):
-        check_curve_file(tmp_path / "curves.png")
+    with pytest.raises(ClearheadError, match=r"curves needs matplotlib.*'\.\[plots\]'.*JSON need no other package\."):
+        check_curve_file(tmp_path / "curves.svg")

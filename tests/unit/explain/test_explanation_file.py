@@ -9,7 +9,7 @@ import pytest
 
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
-from clearhead.explain import ExplainOptions, Explanation, LoadedModel, explain, to_dict, to_npz
+from clearhead.explain import Explanation, LoadedModel, explain, to_dict, to_npz
 from clearhead.explain.explanation_file import DIGITS, WINDOW, rounded
 from clearhead.explain.explanation_text import explanation_text
 from tests.unit.explain.models import SENTENCE, single_stack
@@ -122,7 +122,5 @@ def test_the_text_has_a_line_for_each_token(explanation: Explanation, german: Tr
     heading = "Tokens that are not the most probable ones in float64 (a beam of 3 compares whole translations):"
     assert heading in lines
     assert "cross-attention, 4 heads:" in lines
-    greedy = explain(
-        german, "the cat", search=SearchSettings(max_length=5), language="de", options=ExplainOptions(continuations=0)
-    )
+    greedy = explain(german, "the cat", search=SearchSettings(max_length=5), language="de")
     assert "In float64 every token is also the most probable one." in explanation_text(greedy)

@@ -9,6 +9,7 @@ from clearhead.explain.token_pairs import TokenPair, batch_of
 from clearhead.model import Transformer
 from clearhead.model.gates import NO_GATES, Gates, HeadGates, closed_gates
 from clearhead.model.heads import every_head
+from clearhead.model.probe import Probe
 from tests.parity.models import SHAPES, make_model
 from tests.parity.test_model_gates import without_rows
 
@@ -22,7 +23,7 @@ CPU = torch.device("cpu")
 
 def loss_of(model: Transformer, pair: TokenPair, gates: HeadGates = NO_GATES) -> float:
     """Return the loss per token of one sentence."""
-    return float(model.loss(batch_of([pair], model.config, CPU), gates=gates).mean.detach())
+    return float(model.loss(batch_of([pair], model.config, CPU), probe=Probe(gates=gates)).mean.detach())
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -8,14 +8,14 @@ import torch
 
 from clearhead.decoding.alignment import AlignmentRule, Head, align
 from clearhead.errors import DataError
-from clearhead.explain.attention_reader import AttentionReader
 from clearhead.explain.head_kind import HeadStatistics
-from clearhead.explain.head_statistics import measure_attention
+from clearhead.explain.head_statistics import AttentionReader, measure_attention
 from clearhead.explain.token_pairs import TokenPair, batch_of
-from clearhead.model import Transformer
-from clearhead.model.gated import GatedModel
+from clearhead.model import SequenceModel, Transformer
 from clearhead.model.gates import closed_gates
 from clearhead.model.heads import AttentionHead, every_head
+from clearhead.model.probe import Probe
+from clearhead.model.probed import ProbedModel
 from clearhead.steps import Trace
 from tests.parity.models import make_model
 
@@ -28,7 +28,7 @@ PAIRS = [
 CPU = torch.device("cpu")
 
 
-def by_head(model: Transformer | GatedModel, pairs: list[TokenPair]) -> dict[str, HeadStatistics]:
+def by_head(model: SequenceModel, pairs: list[TokenPair]) -> dict[str, HeadStatistics]:
     return {str(row.head): row for row in measure_attention(model, pairs).statistics}
 
 
@@ -42,7 +42,7 @@ def test_the_weights_are_those_of_the_trace(shape: str) -> None:
     batch = batch_of(PAIRS, model.config, CPU)._replace(labels=None)
     weights = {}
     reader = AttentionReader(lambda head, values, allowed: weights.update({str(head): (values, allowed)}))
-    model(batch, trace=reader)
+    model(batch, probe=Probe(reader))
     _, trace = model.trace(batch)
     records = trace.find("softmax", "*.head.*")
     assert [*weights] == [record.where for record in records]
@@ -57,7 +57,7 @@ def test_the_weights_are_those_of_the_trace(shape: str) -> None:
 def test_uniform_attention_counted_by_hand() -> None:
     """Source of 3 tokens and an end, target of 2 and an end; every weight is 1 / number of visible keys."""
     model = make_model("encoder-decoder")
-    uniform = GatedModel(model, closed_gates(model.config, CPU, uniform=every_head(model.config)))
+    uniform = ProbedModel(model, Probe(gates=closed_gates(model.config, CPU, uniform=every_head(model.config))))
     rows = by_head(uniform, PAIRS[:1])
     encoder, own, cross = (
         rows[f"{place}.head.1"] for place in ("encoder.0.self_attention", "decoder.1.self_attention", "decoder.0.cross_attention")

@@ -69,17 +69,8 @@ def test_one_name_may_be_given_as_text() -> None:
     assert Intervention(swap={"a": "b"}).gates(MODEL) is NO_GATES
 
 
-def test_a_line_says_what_is_changed() -> None:
-    head = "decoder.1.cross_attention.head.0"
-    patch = Patch("encoder.1", "some words")
-    change = Intervention([head, "encoder.*"], ["encoder.0.*"], {"a": "b"}, patch)
-    assert change.lines(MODEL.config) == [
-        f"without {head}",
-        "without encoder.* (4 heads)",
-        "uniform attention in encoder.0.* (2 heads)",
-        "all states after encoder.1 from: some words",
-        "a → b",
-    ]
+def test_the_data_of_a_change_names_its_patch() -> None:
+    change = Intervention(patch=Patch("encoder.1", "some words"))
     assert change.to_dict()["patch"] == {"layer": "encoder.1", "sentence": "some words", "words": {}}
     assert Intervention(swap={"a": "b"}).to_dict()["patch"] is None
 

@@ -11,14 +11,26 @@ import torch
 from clearhead.decoding.alignment import cross_attention
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
-from clearhead.explain import ExplainOptions, Explanation, LoadedModel, compare, explain, to_dict, to_npz
+from clearhead.errors import ConfigError
+from clearhead.explain import (
+    ExplainOptions,
+    Explanation,
+    Intervention,
+    LoadedModel,
+    Patch,
+    compare,
+    explain,
+    to_dict,
+    to_npz,
+    what_if,
+)
 from clearhead.explain.contributions import gradients
+from clearhead.explain.explanation import MissingPart, missing_parts
 from clearhead.explain.explanation_text import comparison_text, explanation_text
-from clearhead.explain.missing_parts import MissingPart, missing_parts
 from clearhead.explain.opening import double_copy
 from clearhead.model import Batch
+from clearhead.model.base import SequenceModel
 from clearhead.model.config import read_config
-from clearhead.model.protocol import TrainableModel
 from tests.parity.architectures import make_architecture
 from tests.small_halves import LABELS, LINES, small_model, small_vocabularies
 from tests.small_run import make_run
@@ -35,7 +47,7 @@ MODELS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 STEP = 1e-6
 SEARCH = SearchSettings(beam=2, max_length=7)
-OPTIONS = ExplainOptions(continuations=1, has_translations=False)
+OPTIONS = ExplainOptions(has_translations=False)
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -55,7 +67,7 @@ def ids_of(explanation: Explanation) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.tensor(explanation.source.ids), torch.tensor(explanation.target.ids)
 
 
-def log_probs(model: TrainableModel, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+def log_probs(model: SequenceModel, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     with torch.no_grad():
         logits = model(Batch(source[None], target[None]))[0]
     return torch.log_softmax(logits, dim=-1).gather(1, target[:, None])[:, 0]
@@ -72,7 +84,6 @@ def test_probabilities_and_the_search_are_those_of_the_translation(
     assert explanation.translation.precision_difference < 1e-4
     assert explanation.search is not None
     assert not any("recorded search" in note for note in explanation.notes)
-    assert len(explanation.continuations) == len(target)
 
 
 def test_attention_is_that_of_every_layer_that_attends_to_the_source(
@@ -240,3 +251,23 @@ def test_the_folder_of_a_run_is_explained(tmp_path: Path) -> None:
     explanation = explain(opened, "the red cat", search=SEARCH, options=OPTIONS)
     assert explanation.model.name == "run"
     assert explanation.model.num_parameters > 1000
+
+
+def test_words_are_swapped_in_every_model_and_heads_and_states_are_those_of_a_transformer(
+    translator: Translator,
+) -> None:
+    swapped = what_if(translator, SENTENCE, Intervention(swap={"red": "small"}), search=SEARCH, language="de")
+    assert (
+        swapped.after
+        == what_if(
+            translator, swapped.changed_source, Intervention(swap={"small": "red"}), search=SEARCH, language="de"
+        ).before
+    )
+    name = translator.model.config.architecture
+    for change in (Intervention(without=["decoder.*"]), Intervention(patch=Patch("encoder.0", "a red cat"))):
+        with pytest.raises(ConfigError) as caught:
+            what_if(translator, SENTENCE, change, language="de")
+        assert str(caught.value) == (
+            f"what-if needs the heads and layers of a Transformer, but this model is {name}. Swap words instead, which "
+            "works with every model."
+        )

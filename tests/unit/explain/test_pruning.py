@@ -12,19 +12,17 @@ import torch
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import CheckpointError, ConfigError
-from clearhead.explain.gate_training import GateTraining
 from clearhead.explain.head_importance import head_importance, losses_without, mean_loss
+from clearhead.explain.head_tables import pruning_table, to_csv
 from clearhead.explain.pruned_model import (
     PruneRequest,
     fine_tune,
-    learn,
     open_for_pruning,
     prune,
     run_config,
     sweep_heads,
 )
 from clearhead.explain.pruning import heads_in, least_important, step_counts, sweep_counts
-from clearhead.explain.pruning_tables import pruning_csv, pruning_table
 from clearhead.explain.token_pairs import encode_pairs
 from clearhead.formats import load_checkpoint
 from clearhead.formats.model_folder import find_model
@@ -118,7 +116,7 @@ def test_a_sweep_measures_every_kind_of_attention_down_to_no_heads(folder: Path)
     table = pruning_table(report)
     assert table.columns[:6] == ("removed from", "heads", "encoder", "decoder", "cross", "parameters")
     assert table.rows[-1][:5] == ("cross", "6", "2", "4", "0")
-    rows = list(csv.DictReader(io.StringIO(pruning_csv(report))))
+    rows = list(csv.DictReader(io.StringIO(to_csv(report.rows))))
     assert [float(row["loss"]) for row in rows] == [row.loss.value for row in report.rows]
 
 
@@ -146,10 +144,3 @@ def test_the_validation_text_of_a_run_is_used_and_a_pruned_model_is_trained_on(t
     assert isinstance(tuned, Transformer)
     assert tuned.config.heads_kept == load_checkpoint(tmp_path / "small").config.heads_kept
     assert not torch.equal(tuned.output.weight, load_checkpoint(tmp_path / "small").output.weight)
-    penalties = [GateTraining(penalty, num_updates=60, gate_rate=0.3, batch_tokens=256) for penalty in (1e-3, 50.0)]
-    report = learn(opened, penalties)
-    assert [row.penalty for row in report.rows] == [None, 1e-3, 50.0]
-    assert report.rows[1].total > report.rows[2].total == 0
-    assert pruning_table(report).columns[0] == "penalty"
-    written = learn(opened, penalties[:1], tmp_path / "learnt")
-    assert load_checkpoint(tmp_path / "learnt").config.heads_kept == written.heads_kept

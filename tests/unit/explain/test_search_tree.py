@@ -61,15 +61,14 @@ def test_ended_nodes_have_their_score(explanation: Explanation) -> None:
 
 def test_a_forced_token_is_followed_by_the_rest_of_a_translation(german: Translator, explanation: Explanation) -> None:
     assert explanation.target is not None
-    assert explanation.continuations
-    for other in explanation.continuations:
-        tokens = other.hypothesis.tokens
-        assert tokens[: other.position] == explanation.target.ids[: other.position]
-        assert tokens[other.position] == other.token != explanation.target.ids[other.position]
-        again = continue_from(german, SENTENCE, tokens[: other.position + 1], search=BEAM, language="de")
-        assert again.hypothesis.tokens == tokens
-        assert again.text == other.text
-        assert again.probability == pytest.approx(other.probability, abs=1e-5)
+    never = german.model.config.never_written
+    for output in explanation.outputs:
+        other = next(other for other in output.alternatives if other.token not in (output.token, *never))
+        prefix = (*explanation.target.ids[: output.position], other.token)
+        forced = continue_from(german, SENTENCE, prefix, search=BEAM, language="de")
+        assert forced.hypothesis.tokens[: len(prefix)] == prefix
+        assert (forced.position, forced.token) == (output.position, other.token)
+        assert forced.probability == pytest.approx(other.probability, abs=1e-5)
 
 
 def test_a_beginning_can_be_given_as_text(german: Translator) -> None:

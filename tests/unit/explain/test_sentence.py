@@ -85,14 +85,6 @@ def test_a_prefix_is_forced_and_the_model_goes_on(german: Translator, explanatio
     assert forced.translation.hypothesis.tokens == explanation.target.ids, "what translate gives is known too"
 
 
-def test_every_alternative_that_is_listed_is_also_followed(explanation: Explanation) -> None:
-    for output in explanation.outputs:
-        others = {other.token for other in output.alternatives} - {output.token}
-        followed = {other.token for other in explanation.continuations if other.position == output.position}
-        assert followed <= others
-        assert len(followed) >= 3, "all but tokens that are never written"
-
-
 def test_another_hypothesis_can_be_explained(german: Translator) -> None:
     hypotheses = german.translate([SENTENCE], BEAM, GERMAN)[0].hypotheses
     second = explain(german, SENTENCE, search=BEAM, language="de", options=ExplainOptions(hypothesis=1))
@@ -203,24 +195,10 @@ def test_several_sentences_are_not_explained_at_once(german: Translator) -> None
         explain(german, "where is the old house? the red cat sees a small book.", language="de")
 
 
-def test_a_long_sentence_is_searched_again_only_where_it_matters(
+def test_a_long_sentence_is_not_translated_without_each_word(
     german: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clearhead.explain.sentence.MAX_SEARCHES", 3)
-    monkeypatch.setattr("clearhead.explain.continuation.MAX_SEARCHES", 3)
-    search = SearchSettings(max_length=7)
-    explanation = explain(german, SENTENCE, search=search, language="de")
+    explanation = explain(german, SENTENCE, search=SearchSettings(max_length=7), language="de")
     assert explanation.left_out == ()
-    forced = [(other.position, other.token) for other in explanation.continuations]
-    assert len(forced) == 3
-    assert forced == sorted(forced, key=lambda pair: pair[0])
-    never = german.model.config.never_written
-    chances = {
-        (output.position, other.token): other.probability
-        for output in explanation.outputs
-        for other in output.alternatives
-        if other.token not in (output.token, *never)
-    }
-    assert set(forced) == set(sorted(chances, key=lambda pair: -chances[pair])[:3])
-    notes = ("Of all 7 positions, only the 3 most probable other tokens are forced.", "it has over 3")
-    assert all(any(part in note for note in explanation.notes) for part in notes)
+    assert any("it has over 3" in note for note in explanation.notes)

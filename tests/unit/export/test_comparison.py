@@ -18,7 +18,7 @@ from clearhead.export.comparison import (
     find_divergence,
     translate_timed,
 )
-from clearhead.export.probe import Probe, torch_probe
+from clearhead.export.probe import ComparedProgram, torch_probe
 from clearhead.export.sentences import ComparisonText
 from clearhead.formats.model_folder import find_model, load_config, load_statistics, load_vocabularies
 
@@ -28,7 +28,7 @@ SENTENCES = ("the cat sees a dog.", "the dog sleeps.")
 
 
 @pytest.fixture(scope="module")
-def original() -> Probe:
+def original() -> ComparedProgram:
     return torch_probe(RUN)
 
 
@@ -38,7 +38,7 @@ def translation(number: int, tokens: tuple[int, ...]) -> Translation:
     return Translation(number, "", (TranslatedPart("", "", (5, 7), texts=(text,), hypotheses=(hypothesis,)),))
 
 
-def test_the_largest_and_the_mean_difference_of_logits_are_measured(original: Probe) -> None:
+def test_the_largest_and_the_mean_difference_of_logits_are_measured(original: ComparedProgram) -> None:
     assert original.logits is not None
     lines = translate_timed(original, SETTING, SENTENCES).lines
     right = original.logits
@@ -48,7 +48,7 @@ def test_the_largest_and_the_mean_difference_of_logits_are_measured(original: Pr
         logits[0, 0, 7] += 0.25
         return logits
 
-    numbers = compare_numbers(original, Probe(original.engine, "changed", changed), SETTING, lines)
+    numbers = compare_numbers(original, ComparedProgram(original.engine, "changed", changed), SETTING, lines)
     num_tokens = sum(len(line.hypotheses[0].tokens) for line in lines)
     assert numbers is not None
     assert (numbers.of, numbers.tokens) == ("logits", num_tokens)
@@ -56,7 +56,7 @@ def test_the_largest_and_the_mean_difference_of_logits_are_measured(original: Pr
     assert numbers.mean == pytest.approx(0.25 / (num_tokens * SETTING.config.target_size), rel=1e-3)
 
 
-def test_log_probabilities_are_compared_where_there_are_no_logits(original: Probe) -> None:
+def test_log_probabilities_are_compared_where_there_are_no_logits(original: ComparedProgram) -> None:
     assert original.logits is not None
     right = original.logits
     lines = translate_timed(original, SETTING, SENTENCES).lines
@@ -71,13 +71,15 @@ def test_log_probabilities_are_compared_where_there_are_no_logits(original: Prob
         rows[0][1] -= 0.5
         return rows
 
-    numbers = compare_numbers(original, Probe(original.engine, "changed", log_probs=log_probs), SETTING, lines)
+    numbers = compare_numbers(
+        original, ComparedProgram(original.engine, "changed", log_probs=log_probs), SETTING, lines
+    )
     assert numbers is not None
     assert numbers.of == "log-probabilities"
     assert numbers.largest == pytest.approx(0.5, abs=1e-5)
 
 
-def test_the_first_token_that_differs_is_found_with_its_margin(original: Probe) -> None:
+def test_the_first_token_that_differs_is_found_with_its_margin(original: ComparedProgram) -> None:
     assert original.logits is not None
     eos = SETTING.config.eos
     first = [translation(1, (5, 11, eos)), translation(2, (7, 13, 17, eos))]
@@ -91,7 +93,7 @@ def test_the_first_token_that_differs_is_found_with_its_margin(original: Probe) 
     assert find_divergence(original, SETTING, first, first) is None
 
 
-def test_a_translation_that_ends_sooner_diverges_at_its_end(original: Probe) -> None:
+def test_a_translation_that_ends_sooner_diverges_at_its_end(original: ComparedProgram) -> None:
     divergence = find_divergence(original, SETTING, [translation(1, (5, 11))], [translation(1, (5, 11, 13))])
     assert divergence is not None
     assert (divergence.token, divergence.original, divergence.margin) == (3, "", None)

@@ -9,8 +9,8 @@ import pytest
 from clearhead.check import check
 from clearhead.check.scheme_file import load_scheme
 from clearhead.errors import ProblemError
-from clearhead.files import bounded
-from clearhead.files.bounded import UnreadableFileError, read_bounded
+from clearhead.files import reading
+from clearhead.files.reading import UnreadableFileError, read_bounded
 from clearhead.worksheet import load_problem
 from clearhead.worksheet.part import load_sheet
 
@@ -53,6 +53,6 @@ def test_a_pipe_is_read_to_its_end_and_a_silent_one_is_given_up(tmp_path: Path, 
     writer.start()
     assert read_bounded(pipe, 300_000) == b"x" * 200_000
     writer.join()
-    monkeypatch.setattr(bounded, "_PIPE_WAIT", 0.05)
+    monkeypatch.setattr(reading, "_PIPE_WAIT", 0.05)
     with pytest.raises(UnreadableFileError, match=r"is a pipe that nothing was written to for 0 s\. Give a file"):
         read_bounded(pipe, 100)

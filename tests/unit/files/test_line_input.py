@@ -43,7 +43,7 @@ def test_columns_are_found_by_name_and_by_number(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("id\tsource\n7\tone\n\n8\ttwo\n")
     lines = list(LineSource.of(str(path), None, None, None).records())
-    assert lines[0] == InputLine(1, "id\tsource", "", ("id", "source"), is_header=True)
+    assert lines[0] == InputLine(1, "id\tsource", "", is_header=True)
     assert [record.text for record in lines] == ["", "one", "", "two"]
     assert texts(LineSource.of(str(path), None, "1", None)) == ["id", "7", "", "8"]
     path.write_text("7\tone\n8\n")

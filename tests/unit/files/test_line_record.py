@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,20 @@ RECORD = LineRecord(3, 17, HASH, HASH[::-1], {"beam": 5, "phrase": "\udcff é"})
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / "record").write_bytes(RECORD.to_bytes())
     assert LineRecord.read(tmp_path / "record") == RECORD
+
+
+def test_a_removed_setting_at_its_default_is_not_read_and_another_value_differs(tmp_path: Path) -> None:
+    now = {"search": {"beam": 4}, "output": {"scores": True}}
+    for weight, word, number, differences in (
+        (0.0, None, 5, ""),
+        (0.2, None, 5, "search.coverage_penalty was 0.2 and is now not recorded"),
+        (0.0, 4, 5, "output.alternatives was 4 and is now not recorded"),
+        (0.0, None, 3, "output.num_alternatives was 3 and is now not recorded"),
+    ):
+        output = {"scores": True, "alternatives": word, "num_alternatives": number}
+        before = {"search": {"beam": 4, "coverage_penalty": weight}, "output": output}
+        (tmp_path / "record").write_bytes(replace(RECORD, made_with=before).to_bytes())
+        assert describe_differences(LineRecord.read(tmp_path / "record").made_with, now) == differences
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,16 @@ import pytest
 import torch
 
 from clearhead.errors import CheckpointError
-from clearhead.formats.files import CONFIG, WEIGHTS, find_files, read_tensors, refuse_other_formats, tensor_writer
+from clearhead.formats.files import (
+    CONFIG,
+    MARIAN_ADVICE,
+    PICKLE_ADVICE,
+    WEIGHTS,
+    find_files,
+    read_tensors,
+    refuse_other_formats,
+    tensor_writer,
+)
 
 ADVICE = "Convert it."
 
@@ -83,3 +92,21 @@ def test_a_truncated_file_is_reported_with_its_size(tmp_path: Path) -> None:
     (tmp_path / WEIGHTS).write_bytes((tmp_path / WEIGHTS).read_bytes()[:1234])
     with pytest.raises(CheckpointError, match=r"is damaged .* it has 1,234 bytes"):
         read_tensors(tmp_path / WEIGHTS)
+
+
+@pytest.mark.parametrize("advice", [PICKLE_ADVICE, MARIAN_ADVICE])
+def test_who_converts_a_pickle_is_told_the_version_that_reads_it_safely(advice: str) -> None:
+    assert advice.startswith("If you trust it, convert it once with PyTorch 2.10 or newer")
+    assert "(in older versions such a file can run code even with weights_only=True)" in advice
+    assert ", in an environment without anything of value: " in advice
+
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    "path", sorted([*ROOT.glob("src/**/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"]), ids=str
+)
+def test_no_page_recommends_weights_only_without_its_version(path: Path) -> None:
+    paragraphs = path.read_text(encoding="utf-8").split("\n\n")
+    assert all("2.10" in paragraph for paragraph in paragraphs if "weights_only" in paragraph)

@@ -73,8 +73,12 @@ def test_all_reasons_for_an_error_are_reported_together() -> None:
 def test_a_config_of_another_model_or_with_other_types_is_reported() -> None:
     with pytest.raises(CheckpointError, match=r"config\.json is of a 'bart' model\. Only MarianMT"):
         read_settings({"model_type": "bart"})
-    with pytest.raises(CheckpointError, match=r"config\.json is not a MarianMT config: d_model = 'wide': "):
-        read_settings({**OPUS, "d_model": "wide"})
+    with pytest.raises(CheckpointError) as problem:
+        read_settings({**OPUS, "d_model": "wide", "pad_token_id": None})
+    assert str(problem.value) == (
+        "config.json is not a MarianMT config: d_model = 'wide' is not a whole number. pad_token_id = null is not a "
+        "whole number."
+    )
     with pytest.raises(CheckpointError, match=r"config\.json does not describe a valid model: .*num_heads"):
         converted(encoder_attention_heads=5, decoder_attention_heads=5)
 

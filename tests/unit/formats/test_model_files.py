@@ -24,9 +24,9 @@ def test_an_opus_mt_folder_has_its_tokeniser_beside_its_weights(tmp_path: Path) 
 
 def test_all_files_of_training_belong_to_a_run_and_pages_and_pictures_of_it_do_not(tmp_path: Path) -> None:
     top = ("config.yaml", "README.md", "plan.yaml", "SHA256SUMS")
-    inner = ("last/model.safetensors", "checkpoints/step-5/state.safetensors", "data/train.bin", "film/step-5.npz")
+    inner = ("last/model.safetensors", "checkpoints/step-5/state.safetensors", "data/train.bin")
     names = (*top, *inner, "curves/events", "text/train.en", "tokeniser/joint.spm")
-    for name in (*names, "film.html", "curves.svg", "explanation.json"):
+    for name in (*names, "heads.html", "curves.svg", "explanation.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     assert {path.relative_to(tmp_path).as_posix() for path in run_files(tmp_path)} == set(names)

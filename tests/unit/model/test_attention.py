@@ -6,6 +6,7 @@ import torch
 from clearhead.model import Mask
 from clearhead.model.attention import Attention, KeyValues, Places, attend_fused, attend_traced
 from clearhead.model.mask import CAUSAL, EVERYTHING, prepare
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from tests.tolerances import assert_close
 
@@ -37,7 +38,7 @@ def test_it_is_the_formula_head_by_head(is_cross: bool, has_bias: bool) -> None:
     expected = layer.output(torch.cat(heads, dim=-1))
     mask = prepare(EVERYTHING, QUERIES, KEYS if is_cross else QUERIES, CPU)
     assert_close(layer(x, memory, mask).detach(), expected.detach())
-    assert_close(layer(x, memory, mask, trace=PartTrace()).detach(), expected.detach())
+    assert_close(layer(x, memory, mask, probe=Probe(PartTrace())).detach(), expected.detach())
 
 
 def test_a_causal_token_is_not_changed_by_what_comes_later() -> None:
@@ -54,7 +55,7 @@ def test_a_cache_grows_by_the_new_tokens_on_either_side(attend: object) -> None:
     layer, x = make(), torch.randn(BATCH, QUERIES, WIDTH, dtype=torch.float64)
     empty = torch.empty(BATCH, HEADS, 0, WIDTH // HEADS, dtype=torch.float64)
     cache = KeyValues(empty, empty)
-    options = {"trace": PartTrace()} if attend is attend_traced else {}
+    options = {"probe": Probe(PartTrace())} if attend is attend_traced else {}
     attend(layer, x[:, :2], None, prepare(CAUSAL, 2, 2, CPU), cache=cache, **options)  # type: ignore[operator]
     assert cache.k.shape == (BATCH, HEADS, 2, WIDTH // HEADS)
     _, k, v = layer.packed(x[:, :2]).chunk(3, dim=-1)
@@ -67,7 +68,7 @@ def test_the_cache_of_a_memory_does_not_grow(attend: object) -> None:
     layer, x = make(MEMORY), torch.randn(BATCH, QUERIES, WIDTH, dtype=torch.float64)
     memory = torch.randn(BATCH, KEYS, MEMORY, dtype=torch.float64)
     cache = layer.key_values(memory)
-    options = {"trace": PartTrace()} if attend is attend_traced else {}
+    options = {"probe": Probe(PartTrace())} if attend is attend_traced else {}
     output = attend(layer, x, memory, prepare(EVERYTHING, QUERIES, KEYS, CPU), cache=cache, **options)  # type: ignore[operator]
     assert cache.k.shape[2] == KEYS
     assert_close(output.detach(), layer(x, memory, prepare(EVERYTHING, QUERIES, KEYS, CPU)).detach())
@@ -87,7 +88,7 @@ def test_traced_weights_sum_to_one_if_any_key_is_visible() -> None:
     layer, x = make(), torch.randn(BATCH, QUERIES, WIDTH, dtype=torch.float64)
     keys = torch.tensor([[True] * 5, [True, True, False, False, False], [False] * 5])
     trace = PartTrace()
-    layer(x, None, prepare(Mask(keys), QUERIES, QUERIES, CPU), trace=trace)
+    layer(x, None, prepare(Mask(keys), QUERIES, QUERIES, CPU), probe=Probe(trace))
     softmax_records = trace.find("softmax")
     assert len(softmax_records) == HEADS
     for record in softmax_records:

@@ -5,14 +5,14 @@ import torch
 
 from clearhead.errors import ConfigError
 from clearhead.model import Batch, ModelConfig, build_model
-from clearhead.model.base import BaseSequenceModel
+from clearhead.model.base import SequenceModel
 from clearhead.model.config import preset, read_config
 from clearhead.model.transformer import Transformer, require_transformer
 
 SIZES = {"source_vocabulary": 13, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 6}
 
 
-def make(**changes: object) -> BaseSequenceModel:
+def make(**changes: object) -> SequenceModel:
     return build_model(read_config({**SIZES, "num_heads": 2, "d_ff": 7, **changes}))
 
 
@@ -27,15 +27,14 @@ def test_the_padding_has_a_zero_embedding_and_the_output_is_tied() -> None:
 def test_the_mean_of_a_classifier_leaves_out_padding() -> None:
     model = make(shape="encoder", num_classes=3).eval()
     alone, padded = torch.tensor([[3, 4, 2]]), torch.tensor([[3, 4, 2, 0, 0]])
-    torch.testing.assert_close(model.classify(padded), model.classify(alone))
-    torch.testing.assert_close(model(Batch(padded)), model.classify(alone))
+    torch.testing.assert_close(model(Batch(padded)), model(Batch(alone)))
 
 
 def test_only_a_transformer_passes_for_one() -> None:
     model = make()
     assert require_transformer(model, "pruning") is model
     model.config = ModelConfig.model_validate({**SIZES, "architecture": "recurrent"})
-    model.__class__ = BaseSequenceModel
+    model.__class__ = SequenceModel
     with pytest.raises(ConfigError) as wrong:
         require_transformer(model, "pruning")
     assert str(wrong.value) == "pruning needs the heads and layers of a Transformer, but this model is recurrent."

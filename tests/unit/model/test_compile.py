@@ -9,6 +9,7 @@ from torch._dynamo import lookup_backend
 from torch.export import Dim
 
 from clearhead.model import Batch, Transformer
+from clearhead.model.probe import Probe
 from tests.parity.models import make_gates, make_model
 from tests.tolerances import assert_close, assert_close_gradients
 
@@ -80,12 +81,12 @@ def test_a_gated_loss_compiles_in_one_graph_that_serves_other_gates(shape: str, 
         graphs.append(graph)
         return lookup_backend("aot_eager")(graph, inputs)
 
-    compiled = torch.compile(lambda gates: model.loss(batch, gates=gates).mean, fullgraph=True, backend=counting)
+    compiled = torch.compile(lambda probe: model.loss(batch, probe=probe).mean, fullgraph=True, backend=counting)
     losses = []
     for seed in (1, 2):
-        gates = make_gates(model.config, seed=seed)
-        losses.append(compiled(gates).detach())
-        assert_close(losses[-1], model.loss(batch, gates=gates).mean.detach(), "float32")
+        probe = Probe(gates=make_gates(model.config, seed=seed))
+        losses.append(compiled(probe).detach())
+        assert_close(losses[-1], model.loss(batch, probe=probe).mean.detach(), "float32")
     assert losses[0] != losses[1]
     assert len(graphs) == 1
 

@@ -9,6 +9,7 @@ from clearhead.errors import ConfigError
 from clearhead.model import Batch
 from clearhead.model.gates import NO_GATES, Gates, check_gates, closed_gates, open_gates
 from clearhead.model.heads import AttentionHead, attention_places
+from clearhead.model.probe import Probe
 from tests.parity.models import make_gates, make_model
 
 CPU = torch.device("cpu")
@@ -77,9 +78,9 @@ def test_gates_that_do_not_fit_the_model_are_rejected() -> None:
     where = "decoder.0.cross_attention"
     message = f"there are gates for '{where}', but this model has no such attention. It has encoder.0.self_attention,"
     with pytest.raises(ConfigError, match=re.escape(message)):
-        model.trace(batch, gates=Gates({where: torch.ones(2)}))
+        model.trace(batch, probe=Probe(gates=Gates({where: torch.ones(2)})))
     message = f"the gates of {OWN} have the shape (3,). Give one number per head, (2,) or (1, 2)."
     with pytest.raises(ConfigError, match=re.escape(message)):
-        model.trace(batch, gates=Gates({OWN: torch.ones(3)}))
+        model.trace(batch, probe=Probe(gates=Gates({OWN: torch.ones(3)})))
     check_gates(Gates({OWN: torch.ones(1, 2)}), model.config, 1)
     check_gates(NO_GATES, model.config, 1)

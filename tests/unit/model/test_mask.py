@@ -6,7 +6,8 @@ from torch import Tensor
 
 from clearhead.model import Mask
 from clearhead.model.attention import Attention, attend_fused, attend_traced
-from clearhead.model.mask import CAUSAL, EVERYTHING, counted_tokens, padding_mask, prepare
+from clearhead.model.mask import CAUSAL, EVERYTHING, counted_tokens, prepare
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from tests.tolerances import assert_close
 
@@ -51,12 +52,6 @@ def test_the_fused_form_is_compact_wherever_it_can_be() -> None:
     assert padded.mask.shape == (3, 1, 1, 5), "memory is linear in the length"
 
 
-def test_padding_is_not_searched_for_if_the_caller_states_that_there_is_none() -> None:
-    ids = torch.tensor([[3, 0]])
-    assert padding_mask(ids, 0, is_padded=False) is EVERYTHING
-    assert padding_mask(ids, 0).keys.tolist() == [[True, False]]  # type: ignore[union-attr]
-
-
 def test_a_row_of_padding_only_counts_all_its_tokens() -> None:
     assert counted_tokens(KEYS).tolist() == [*KEYS[:2].tolist(), [True] * 5]
 
@@ -81,7 +76,7 @@ def attend(mask: Mask, dtype: torch.dtype, *, is_traced: bool) -> tuple[Tensor, 
     x, memory = (torch.randn(3, n, d).to(dtype).requires_grad_() for n, d in ((3, 6), (5, 10)))
     prepared = prepare(mask, 3, 5, CPU)
     if is_traced:
-        output = attend_traced(layer, x, memory, prepared, trace=PartTrace())
+        output = attend_traced(layer, x, memory, prepared, probe=Probe(PartTrace()))
     else:
         output = attend_fused(layer, x, memory, prepared)
     output.square().sum().backward()

@@ -11,6 +11,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from clearhead.model import Batch, ModelConfig, Transformer
+from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 
 LENGTHS = (512, 1024, 2048, 4096)
@@ -37,7 +38,7 @@ def peak_bytes(shape: str, length: int, *, is_padded: bool = False, is_traced: b
         ids[:, -5:] = 0
     batch = Batch(None if shape == "decoder" else ids, None if shape == "encoder" else ids, is_padded=is_padded)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as memory_profile:
-        output = model(batch, trace=PartTrace()) if is_traced else model(batch)
+        output = model(batch, probe=Probe(PartTrace())) if is_traced else model(batch)
         output.sum().backward()
         del output
     held = peak = 0

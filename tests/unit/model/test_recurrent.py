@@ -14,6 +14,7 @@ from clearhead.model.config import read_config
 from clearhead.model.gates import Gates
 from clearhead.model.mask import Mask
 from clearhead.model.memory import Memory
+from clearhead.model.probe import Probe
 from clearhead.model.recurrent import RecurrentModel
 from clearhead.model.recurrent_attention import MemoryAttention
 from clearhead.model.recurrent_cell import CellState, TracedCell, join_weights, make_cell, run_cell
@@ -194,7 +195,7 @@ def test_it_has_no_heads_to_scale() -> None:
     model = RecurrentModel(make_config())
     gates = Gates({"encoder.0.self_attention": torch.ones(2)})
     with pytest.raises(ConfigError, match=r"this model has no such attention\. It has none\.$"):
-        model(Batch(torch.tensor([[3, 2]]), torch.tensor([[3, 2]])), gates=gates)
+        model(Batch(torch.tensor([[3, 2]]), torch.tensor([[3, 2]])), probe=Probe(gates=gates))
 
 
 def test_it_reads_one_sentence_per_row() -> None:

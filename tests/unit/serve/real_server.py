@@ -34,9 +34,7 @@ class RealServer:
 
     def connect(self, content: bytes = b"") -> socket.socket:
         """Return a connection over which some bytes were sent."""
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=30)
-        connection.sendall(content)
-        return connection
+        return connect(self.url, content)
 
 
 @contextmanager
@@ -56,6 +54,13 @@ def real_server(*arguments: str) -> Iterator[RealServer]:
             process.terminate()
             process.wait(timeout=60)
             reader.join(timeout=10)
+
+
+def connect(url: str, content: bytes = b"") -> socket.socket:
+    """Return a connection to the server at an address, over which some bytes were sent."""
+    connection = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=30)
+    connection.sendall(content)
+    return connection
 
 
 def answer_on(connection: socket.socket) -> bytes:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.requests import Request
 
 from clearhead.errors import ConfigError
-from clearhead.serve.access import RateBucket
+from clearhead.serve.access import Access, RateBucket, client_of, header_key
 from clearhead.serve.api_keys import KeyFile
 from clearhead.serve.server import Server
 from clearhead.serve.settings import KeySettings, ServeSettings
@@ -53,6 +54,22 @@ def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
         KeyFile(tmp_path / "none").keys()
 
 
+def test_a_client_is_a_key_or_else_an_address(tmp_path: Path) -> None:
+    file = KeyFile(tmp_path / "k")
+    keys = [file.add("a"), file.add("b")]
+
+    def name_of(*headers: tuple[bytes, bytes]) -> str:
+        scope = {"type": "http", "headers": headers, "client": ("10.0.0.7", 1), "query_string": b""}
+        request = Request(scope)
+        access.check(request, header_key(request))
+        return client_of(request).name
+
+    access = Access(KeySettings(file=str(file.path), rate=100))
+    names = [name_of((b"x-api-key", key.encode())) for key in (*keys, keys[0])]
+    assert names[0] == names[2] != names[1]
+    assert name_of() == "address 10.0.0.7"
+
+
 def test_a_key_can_be_in_the_body_the_query_or_a_header(tmp_path: Path) -> None:
     key = KeyFile(tmp_path / "k").add("a")
     with served({"keys": {"file": str(tmp_path / "k"), "is_required": True}}) as client:
@@ -74,7 +91,7 @@ def test_a_missing_key_is_answered_as_libretranslate_does_and_ours_by_401(tmp_pa
         answer = client.post("/v1/translate", json={"text": " "})
         assert answer.status_code == 401
         assert answer.json()["error"].startswith("an API key is required: send it as api_key, or as ")
-        assert client.get("/languages").status_code == 200
+        assert client.get("/languages").json() == {"error": sentence}
         assert client.get("/frontend/settings").json()["keyRequired"] is True
 
 

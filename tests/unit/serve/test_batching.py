@@ -1,15 +1,19 @@
 """Batches across clients: who shares one, who waits, who is refused, and what happens to errors."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from clearhead.decoding.pipeline import SourceLine
+from clearhead.decoding.engines.engine import IsWanted, always
+from clearhead.decoding.pipeline import EncodedLine, EncodedPart, Segment, SourceLine, TranslationPipeline
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.errors import DataError
 from clearhead.formats.built_in import Direction
@@ -17,8 +21,9 @@ from clearhead.serve.api_errors import ApiError
 from clearhead.serve.batching import Batcher
 from clearhead.serve.catalogue import Route, ServedModel
 from clearhead.serve.metrics import ServerMetrics
-from clearhead.serve.model_pool import ModelPool
+from clearhead.serve.model_pool import EncodedText, ModelPool
 from clearhead.serve.settings import QueueSettings
+from clearhead.serve.tickets import Client
 from clearhead.serve.translation_task import TranslationTask
 
 MODEL = ServedModel("m", Path("m"), (Direction(source="en", target="es"),), frozenset())
@@ -35,9 +40,21 @@ class Worker:
         self.gate = threading.Event()
         self.gate.set()
 
-    def translate(self, task: TranslationTask, lines: Sequence[SourceLine]) -> list[Translation]:
+    def encode(self, task: TranslationTask, lines: Sequence[SourceLine], is_wanted: IsWanted = always) -> EncodedText:
+        """Every word is a token, and every sentence, which ends with a full stop, is a part."""
+        encoded = []
+        for line in lines:
+            sentences = [sentence for sentence in line.text.split(". ") if sentence]
+            parts = [TranslatedPart(text, " ", tuple(range(len(text.split())))) for text in sentences]
+            encoded.append(EncodedLine(line, [EncodedPart(Segment(part.ids), part) for part in parts]))
+        return EncodedText(cast(TranslationPipeline, self), encoded)
+
+    def translation(self, line: EncodedLine) -> Translation:
+        return Translation(line.source.number, line.source.text, tuple(part.part for part in line.parts))
+
+    def search(self, task: TranslationTask, text: EncodedText, parts: Sequence[EncodedPart]) -> None:
         self.gate.wait(10)
-        texts = [line.text for line in lines]
+        texts = [part.part.source for part in parts]
         self.batches.append(texts)
         if "bad" in texts:
             raise DataError("line 1 is bad.")
@@ -45,10 +62,8 @@ class Worker:
             raise MemoryError
         if "bug" in texts:
             raise KeyError("bug")
-        return [
-            Translation(line.number, line.text, (TranslatedPart(line.text, "", (), texts=(line.text.upper(),)),))
-            for line in lines
-        ]
+        for part in parts:
+            part.part = replace(part.part, texts=(part.part.source.upper(),))
 
 
 class Pool:
@@ -185,13 +200,94 @@ def test_a_request_whose_client_has_gone_is_not_translated() -> None:
         worker.gate.clear()
         first = asyncio.create_task(batcher.translate(TASK, ["a"]))
         await asyncio.sleep(0.05)
-        second = asyncio.create_task(batcher.translate(TASK, ["gone"], is_gone))
+        second = asyncio.create_task(batcher.translate(TASK, ["gone"], Client(is_disconnected=is_gone)))
         await asyncio.sleep(0.15)
         worker.gate.set()
         await first
         with pytest.raises(ApiError, match="the client closed the connection before the answer."):
             await second
         assert worker.batches == [["a"]]
+
+    play(scene)
+
+
+def long_text(name: str, num_parts: int, num_tokens: int = 1) -> str:
+    """Return one line of several parts, which name their text in their first token."""
+    return ". ".join(" ".join([f"{name}{number}"] + ["y"] * (num_tokens - 1)) for number in range(num_parts))
+
+
+def test_a_request_that_was_given_up_is_in_no_further_batch() -> None:
+    async def scene(batcher: Batcher, worker: Worker) -> None:
+        async def is_gone() -> bool:
+            return bool(worker.batches)
+
+        worker.gate.clear()
+        late = asyncio.create_task(batcher.translate(TASK, [long_text("late", 997)], Client("a"), 0.2))
+        gone = asyncio.create_task(batcher.translate(TASK, [long_text("gone", 997)], Client("b", is_gone), 30))
+        with pytest.raises(ApiError, match="the request took longer than the limit"):
+            await late
+        worker.gate.set()
+        with pytest.raises(ApiError, match="the client closed the connection before the answer."):
+            await gone
+        num_batches = len(worker.batches)
+        assert (await batcher.translate(TASK, ["short"], Client("c")))[0].text == "SHORT"
+        assert len(worker.batches) <= num_batches + 2
+        assert not any(text.startswith("late") for batch in worker.batches[1:] for text in batch)
+        assert batcher.num_waiting == 0
+
+    play(scene, max_batch=7)
+
+
+def test_one_long_line_is_divided_into_batches_and_short_ones_are_answered_before_its_end() -> None:
+    async def scene(batcher: Batcher, worker: Worker) -> None:
+        worker.gate.clear()
+        long = asyncio.create_task(batcher.translate(TASK, [long_text("x", 97, num_tokens=11)], Client("a")))
+        await asyncio.sleep(0.05)
+        short = [
+            asyncio.create_task(batcher.translate(TASK, [f"s{number}"], Client(f"b{number}"))) for number in range(5)
+        ]
+        await asyncio.sleep(0.05)
+        worker.gate.set()
+        await asyncio.gather(*short)
+        (text,) = await long
+        assert text.text.split() == long_text("x", 97, num_tokens=11).upper().replace(".", "").split()
+        assert {f"s{number}" for number in range(5)} <= set(worker.batches[1])
+        assert len(worker.batches) > 97 / 7
+
+    play(scene, max_batch=7, collect_ms=1)
+
+
+def test_a_client_with_many_requests_leaves_half_of_the_queue_to_others() -> None:
+    async def scene(batcher: Batcher, worker: Worker) -> None:
+        worker.gate.clear()
+        waiting = [asyncio.create_task(batcher.translate(TASK, ["a", "b"], Client("many"))) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        sentence = (
+            "4 of your sentences are waiting, and half of the queue (5) is the most for one client. Try again later."
+        )
+        with pytest.raises(ApiError, match=re.escape(sentence)) as refusal:
+            await batcher.translate(TASK, ["c", "d"], Client("many"))
+        assert (refusal.value.status, refusal.value.retry_after) == (503, 7)
+        waiting.append(asyncio.create_task(batcher.translate(TASK, ["a"] * 6, Client("other"))))
+        await asyncio.sleep(0.05)
+        worker.gate.set()
+        await asyncio.gather(*waiting)
+
+    play(scene, max_sentences=11, retry_after=7)
+
+
+def test_a_function_is_not_called_for_a_request_that_was_given_up() -> None:
+    async def scene(batcher: Batcher, worker: Worker) -> None:
+        calls: list[int] = []
+
+        async def is_gone() -> bool:
+            return len(calls) == 3
+
+        steps = [partial(calls.append, number) for number in range(7)]
+        with pytest.raises(ApiError, match="the client closed the connection before the answer."):
+            await batcher.run(cast(Any, worker), steps, client=Client("a", is_gone))
+        assert calls == [0, 1, 2]
+        assert batcher.num_waiting == 0
 
     play(scene)
 
@@ -226,9 +322,9 @@ def test_a_lack_of_memory_is_503_and_a_bug_does_not_end_the_lane() -> None:
 
 def test_another_function_waits_in_the_same_queue() -> None:
     async def scene(batcher: Batcher, worker: Worker) -> None:
-        assert await batcher.run(cast(Any, worker), lambda: 17) == 17
+        assert await batcher.run(cast(Any, worker), [lambda: 17, lambda: 19]) == [17, 19]
         with pytest.raises(ApiError, match="maximum is 3"):
-            await batcher.run(cast(Any, worker), lambda: 17, weight=5)
+            await batcher.run(cast(Any, worker), [lambda: 17], weight=5)
 
     play(scene, max_sentences=3)
 

@@ -1,7 +1,8 @@
-"""Documents over HTTP: LibreTranslate's call, ours with events, and uploads that are refused or deleted."""
+"""Documents over HTTP: LibreTranslate's call, and uploads that are refused or deleted."""
 
 import asyncio
 import io
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -12,31 +13,30 @@ from fastapi.testclient import TestClient
 
 from clearhead.serve.api_errors import ApiError
 from clearhead.serve.document_translation import DocumentTarget, aligned, document_formats, translate_file
-from clearhead.serve.file_jobs import FileJob, FileJobs, result_name
-from clearhead.serve.files_api import Upload
+from clearhead.serve.files_api import TranslatedFiles, Upload, result_name
 from clearhead.serve.request_fields import read_form
 from clearhead.serve.server import Server
 from clearhead.serve.settings import LimitSettings, ServeSettings
+from clearhead.serve.tickets import Client
 from clearhead.serve.translation_task import TextLines, TranslatedText
 from tests.unit.serve.small_app import served
 
+EXTENSIONS = ", ".join(document_formats())
 MARKDOWN = b"# My house\n\nI have a **big** house.\n\n```\nmy code\n```\n"
 
 
-def upload(client: TestClient, path: str, name: str, content: bytes, **fields: str) -> Any:
+def upload(client: TestClient, name: str, content: bytes, **fields: str) -> Any:
     fields = {"source": "en", "target": "es", **fields}
-    return client.post(path, data=fields, files={"file": (name, content)})
+    return client.post("/translate_file", data=fields, files={"file": (name, content)})
 
 
-def finished(client: TestClient, name: str, content: bytes, **fields: str) -> Any:
-    """Translate a document by our own calls, and return its download."""
-    job = upload(client, "/v1/files", name, content, **fields).json()
-    client.get(job["events"])
-    return client.get(job["download"])
+def downloaded(client: TestClient, name: str, content: bytes, **fields: str) -> Any:
+    """Translate a document, and return its download."""
+    return client.get(upload(client, name, content, **fields).json()["translatedFileUrl"])
 
 
 def test_a_document_of_libretranslate_is_downloaded_once(translating: TestClient) -> None:
-    answer = upload(translating, "/translate_file", "../../my house.txt", b"Let's go\n\nHow are you?\n")
+    answer = upload(translating, "../../my house.txt", b"Let's go\n\nHow are you?\n")
     assert answer.status_code == 200, answer.text
     address = answer.json()["translatedFileUrl"]
     download = translating.get(address)
@@ -51,7 +51,7 @@ def test_a_document_of_libretranslate_is_downloaded_once(translating: TestClient
 @pytest.mark.parametrize(
     ("name", "fields", "sentence"),
     [
-        ("a.exe", {}, "Invalid request: file format not supported"),
+        ("a.exe", {}, f"Invalid request: file format not supported. Extensions: {EXTENSIONS}."),
         ("a.txt", {"source": ""}, "Invalid request: missing source parameter"),
         ("a.txt", {"target": ""}, "Invalid request: missing target parameter"),
         ("a.txt", {"target": "xx"}, "xx is not supported. Languages: en, es, hi, bn."),
@@ -61,67 +61,49 @@ def test_a_document_of_libretranslate_is_downloaded_once(translating: TestClient
 def test_a_wrong_document_has_the_sentence_of_libretranslate(
     translating: TestClient, name: str, fields: dict[str, str], sentence: str
 ) -> None:
-    answer = upload(translating, "/translate_file", name, b"a", **fields)
+    answer = upload(translating, name, b"a", **fields)
     assert (answer.status_code, answer.json()) == (400, {"error": sentence})
     answer = translating.post("/translate_file", data={"source": "en"}, files={"other": b"x"})
     assert answer.json() == {"error": "Invalid request: missing file parameter"}
 
 
-def test_events_report_the_progress_and_markdown_keeps_its_form(translating: TestClient) -> None:
-    job = upload(translating, "/v1/files", "a.md", MARKDOWN).json()
-    events = translating.get(job["events"])
-    assert events.headers["content-type"].startswith("text/event-stream")
-    blocks = events.text.split("\n\n")[:-1]
-    assert all(block.startswith("event: progress\ndata: {") for block in blocks[:-1])
-    assert blocks[-1] == 'event: done\ndata: {"notes":[]}'
-    assert '"done":2,"total":2' in blocks[-2]
-    text = translating.get(job["download"]).text
-    assert text.startswith("# Mi casa\n")
-    assert "**" in text
-    assert "```\nmy code\n```" in text
-
-
-def test_notes_about_a_document_are_in_the_last_event(translating: TestClient) -> None:
-    job = upload(translating, "/v1/files", "a.txt", b"[MUSIC] JOHN: I love you.").json()
-    assert "A word that the model has hardly seen: '[MUSIC]' (8 pieces)." in translating.get(job["events"]).text
-
-
 def test_the_language_of_a_document_is_detected(translating: TestClient) -> None:
-    download = finished(translating, "a.txt", "¿Dónde está la casa?".encode(), source="auto", target="en")
+    download = downloaded(translating, "a.txt", "¿Dónde está la casa?".encode(), source="auto", target="en")
     assert download.text == "Where is the house?"
 
 
 def test_a_document_in_the_target_language_is_unchanged(translating: TestClient) -> None:
     for source in ("auto", "es"):
-        download = finished(translating, "año.md", "# ¿Dónde está **la casa**?\n".encode(), source=source)
+        download = downloaded(translating, "año.md", "# ¿Dónde está **la casa**?\n".encode(), source=source)
         assert download.text == "# ¿Dónde está **la casa**?\n"
         assert "filename=\"a_o.es.md\"; filename*=UTF-8''a%C3%B1o" in download.headers["content-disposition"]
-    assert upload(translating, "/translate_file", "a.txt", b"Vamos", source="es").status_code == 200
+    assert upload(translating, "a.txt", b"Vamos", source="es").status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/v1/files", "/translate_file"])
-def test_a_body_that_is_no_form_is_415(translating: TestClient, path: str) -> None:
-    answer = translating.post(path, content=b"{}", headers={"content-type": "application/json"})
+def test_a_body_that_is_no_form_is_415(translating: TestClient) -> None:
+    answer = translating.post("/translate_file", content=b"{}", headers={"content-type": "application/json"})
     assert answer.status_code == 415
     assert answer.json() == {"error": "send the document as a form: multipart/form-data with a field `file`."}
 
 
-def test_a_format_that_is_not_translated_is_415(translating: TestClient) -> None:
-    answer = upload(translating, "/v1/files", "a.exe", b"x")
-    assert answer.status_code == 415
-    assert answer.json()["error"].startswith("documents of this kind are not translated. Extensions: .txt, .md")
-    assert ".docx" in document_formats()
+def test_markdown_keeps_its_form(translating: TestClient) -> None:
+    text = downloaded(translating, "a.md", MARKDOWN).text
+    assert text.startswith("# Mi casa\n")
+    assert "**" in text
+    assert "```\nmy code\n```" in text
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a.html", "a.srt", "a.po"])
-def test_a_damaged_document_is_an_event_with_one_sentence(translating: TestClient, name: str) -> None:
-    job = upload(translating, "/v1/files", name, b"\xff\xfe\x00\x01 no document").json()
-    last = translating.get(job["events"]).text.split("\n\n")[-2]
-    if last.startswith("event: error"):
-        assert translating.get(job["download"]).status_code == 400
-        assert "log of the server" not in last
-    else:  # lenient formats read anything
-        assert translating.get(job["download"]).status_code == 200
+def test_notes_about_a_document_are_in_the_answer(translating: TestClient) -> None:
+    answer = upload(translating, "a.txt", b"[MUSIC] JOHN: I love you.").json()
+    assert "A word that the model has hardly seen: '[MUSIC]' (8 pieces)." in answer["notes"]
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.html", "a.srt"])
+def test_a_damaged_document_is_one_sentence(translating: TestClient, name: str) -> None:
+    answer = upload(translating, name, b"\xff\xfe\x00\x01 no document")
+    if answer.status_code != 200:  # lenient formats read anything
+        assert answer.status_code == 400
+        assert "log of the server" not in answer.json()["error"]
 
 
 def test_a_zip_bomb_in_a_word_document_is_refused(translating: TestClient) -> None:
@@ -129,24 +111,28 @@ def test_a_zip_bomb_in_a_word_document_is_refused(translating: TestClient) -> No
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("[Content_Types].xml", "word/document.xml"):
             archive.writestr(name, b"<a>" + b" " * 200_000_000)
-    job = upload(translating, "/v1/files", "a.docx", content.getvalue()).json()
-    assert "event: error\n" in translating.get(job["events"]).text
+    assert upload(translating, "a.docx", content.getvalue()).status_code == 400
 
 
-def test_a_deleted_document_is_gone(translating: TestClient) -> None:
-    job = upload(translating, "/v1/files", "a.txt", b"Let's go").json()
-    assert translating.delete(job["download"]).json() == {"deleted": True}
-    for path in (job["events"], job["download"]):
-        assert translating.get(path).json() == {
-            "error": "there is no such document, or it was downloaded or deleted already."
-        }
+def test_a_fault_while_a_document_is_translated_is_not_described_and_frees_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail(*arguments: object) -> bytes:
+        raise ValueError("secret")
+
+    monkeypatch.setattr("clearhead.serve.files_api.translate_file", fail)
+    with served({"limits": {"files": 1}}) as client:
+        for _ in range(2):
+            answer = upload(client, "a.txt", b"Let's go")
+            sentence = "the document cannot be translated. The log of the server says where it failed."
+            assert (answer.status_code, answer.json()) == (400, {"error": sentence})
 
 
 def test_a_document_that_is_too_large_or_one_too_many_is_refused() -> None:
     with served({"limits": {"file_bytes": 3000, "files": 1}}) as client:
-        assert upload(client, "/v1/files", "a.txt", b"x" * 5000).status_code == 413
-        assert upload(client, "/v1/files", "a.txt", b"Let's go").status_code == 200
-        answer = upload(client, "/v1/files", "b.txt", b"Let's go")
+        assert upload(client, "a.txt", b"x" * 5000).status_code == 413
+        assert upload(client, "a.txt", b"Let's go").status_code == 200
+        answer = upload(client, "b.txt", b"Let's go")
         assert answer.status_code == 503
         assert answer.json() == {"error": "1 documents are being translated. Try again later."}
         assert answer.headers["retry-after"] == "30"
@@ -154,57 +140,94 @@ def test_a_document_that_is_too_large_or_one_too_many_is_refused() -> None:
 
 def test_a_document_has_a_time_limit_of_its_own() -> None:
     with served({"queue": {"time_limit": 0.001}, "limits": {"file_time_limit": 60}}) as client:
-        assert upload(client, "/translate_file", "a.txt", b"Let's go").status_code == 200
+        assert upload(client, "a.txt", b"Let's go").status_code == 200
         answer = client.post("/translate", json={"q": "<p>House</p>", "format": "html", "source": "en", "target": "es"})
         sentence = "the request took longer than the limit of 0.001 s. Send less text."
         assert (answer.status_code, answer.json()) == (504, {"error": sentence})
     with served({"limits": {"file_time_limit": 0.001}}) as client:
-        answer = upload(client, "/translate_file", "a.txt", b"Let's go")
+        answer = upload(client, "a.txt", b"Let's go")
         assert answer.status_code == 504
         sentence = "the document took longer than the limit of 0.001 s (limits.file_time_limit). Divide it."
-        assert answer.json() == {"error": f"{sentence} /v1/files answers at once and reports the progress."}
-        answer = finished(client, "a.txt", b"Let's go")
-        assert (answer.status_code, answer.json()) == (504, {"error": sentence})
+        assert answer.json() == {"error": sentence}
 
 
-def test_the_progress_of_a_document_is_reported_after_each_piece() -> None:
-    content = "\n".join(f"I have {number} books." for number in range(2, 39)).encode()
+def test_a_document_whose_client_has_gone_is_not_translated_to_its_end() -> None:
+    content = "\n".join(f"I have {number} books." for number in range(2, 199)).encode()
 
-    async def translate() -> list[tuple[int, int]]:
-        reports: list[tuple[int, int]] = []
-        server = Server(ServeSettings(log="off"))
-        await translate_file(DocumentTarget(server, "en", "es"), "a.txt", content, lambda *pair: reports.append(pair))
+    async def num_translated() -> int:
+        server, pieces = Server(ServeSettings(log="off")), []
+        translate = server.batcher.translate
+
+        async def translate_piece(task: Any, sentences: Any, *arguments: Any) -> Any:
+            pieces.append(len(sentences))
+            return await translate(task, sentences, *arguments)
+
+        async def is_gone() -> bool:
+            return len(pieces) > 1
+
+        server.batcher.translate = translate_piece  # type: ignore[method-assign]
+        target = DocumentTarget(server, "en", "es", client=Client("a", is_gone))
+        with pytest.raises(ApiError, match="the document is not wanted any more.|the client closed the connection"):
+            await translate_file(target, "a.txt", content)
         await server.stop()
-        return reports
+        return sum(pieces)
 
-    assert asyncio.run(translate()) == [(0, 37), (16, 37), (32, 37), (37, 37), (37, 37)]
+    assert asyncio.run(num_translated()) == 32
+
+
+def test_a_client_that_has_gone_keeps_one_thread_and_others_are_served() -> None:
+    """Reading a document cannot be interrupted; meanwhile the other documents of this client wait."""
+    running: list[str] = []
+    free = threading.Event()
+
+    def read_slowly(content: bytes, *_: Any, **__: Any) -> bytes:
+        running.append(content.decode())
+        assert free.wait(60) or content == b"other"
+        return content
+
+    async def translate() -> None:
+        server = Server(ServeSettings(log="off"))
+        greedy, other = (DocumentTarget(server, "en", "es", client=Client(name)) for name in ("greedy", "other"))
+        given_up = [
+            asyncio.create_task(translate_file(greedy, "a.txt", f"greedy {number}".encode())) for number in (1, 2)
+        ]
+        while not running:
+            await asyncio.sleep(0.01)
+        for task in given_up:
+            task.cancel()
+        later = asyncio.create_task(translate_file(greedy, "a.txt", b"greedy 3"))
+        beside = asyncio.create_task(translate_file(other, "a.txt", b"other"))
+        while len(running) < 2:
+            await asyncio.sleep(0.01)
+        assert running == ["greedy 1", "other"]
+        free.set()
+        assert await asyncio.gather(later, beside) == [b"greedy 3", b"other"]
+        assert running == ["greedy 1", "other", "greedy 3"]
+        await server.stop()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clearhead.documents.translate_document", read_slowly)
+        asyncio.run(translate())
 
 
 def test_uploads_leave_no_file(translating: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert finished(translating, "a.txt", b"Let's go" + b"\n" * 1_500_000).status_code == 200
+    assert downloaded(translating, "a.txt", b"Let's go" + b"\n" * 1_500_000).status_code == 200
     assert list(tmp_path.iterdir()) == []
 
 
-def test_jobs_expire(monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs = FileJobs(LimitSettings(file_minutes=3))
-    job = jobs.add("a.txt")
-    assert jobs.find(job.id) is job
+def test_translated_documents_expire_and_those_that_are_being_translated_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = TranslatedFiles(LimitSettings(file_minutes=3, files=2))
+    translated, other = files.add("a.txt"), files.add("b.txt")
+    translated.finish(b"")
     late = time.monotonic() + 181
-    monkeypatch.setattr("clearhead.serve.file_jobs.time.monotonic", lambda: late)
+    monkeypatch.setattr("clearhead.serve.files_api.time.monotonic", lambda: late)
     with pytest.raises(ApiError, match="there is no such document"):
-        jobs.find(job.id)
-    assert not job.is_wanted
-
-
-def test_changes_of_a_job_end_with_its_result() -> None:
-    async def watch() -> list[tuple[bool, int]]:
-        job = FileJob("a.txt")
-        asyncio.get_running_loop().call_later(0.01, job.advance, 3, 7)
-        asyncio.get_running_loop().call_later(0.02, job.finish, b"")
-        return [(change, job.num_done) async for change in job.changes()]
-
-    assert asyncio.run(watch()) == [(True, 0), (True, 3), (True, 3)]
+        files.take(translated.id)
+    other.finish(b"b")
+    assert files.take(other.id).content == b"b"
 
 
 @pytest.mark.parametrize(

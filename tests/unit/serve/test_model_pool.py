@@ -6,15 +6,24 @@ from pathlib import Path
 import pytest
 
 from clearhead.decoding.pipeline import SourceLine
+from clearhead.decoding.translation import Translation
 from clearhead.errors import ConfigError
 from clearhead.serve.api_errors import ApiError
 from clearhead.serve.catalogue import make_catalogue
-from clearhead.serve.model_pool import ModelPool
+from clearhead.serve.model_pool import ModelPool, ModelWorker
 from clearhead.serve.request_log import RequestLog
 from clearhead.serve.server import Server
 from clearhead.serve.settings import ModelSettings, ServeSettings
 from clearhead.serve.translation_task import TranslationTask
 from tests.small_run import make_run
+
+
+def translated(worker: ModelWorker, task: TranslationTask, text: str) -> Translation:
+    """Translate a text as the batches do."""
+    encoded = worker.encode(task, [SourceLine(1, text)])
+    worker.search(task, encoded, encoded.searched)
+    (translation,) = encoded.translations
+    return translation
 
 
 def test_a_model_is_loaded_on_first_use_and_unloaded_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,14 +35,14 @@ def test_a_model_is_loaded_on_first_use_and_unloaded_when_idle(monkeypatch: pyte
     assert worker is not pool.worker(model, is_plain=False)
     assert not pool.is_loaded(model)
     task = TranslationTask(catalogue.route("en", "es"))
-    assert worker.translate(task, [SourceLine(1, "Let's go")])[0].text == "Vamos"
+    assert translated(worker, task, "Let's go").text == "Vamos"
     assert pool.is_loaded(model)
     assert pool.unload_idle() == []
     monkeypatch.setattr("clearhead.serve.model_pool.time.monotonic", lambda: worker.last_used + 121)
     assert pool.unload_idle() == ["tatoeba"]
     worker.executor.submit(lambda: None).result()
     assert not pool.is_loaded(model)
-    assert worker.translate(task, [SourceLine(1, "Let's go")])[0].text == "Vamos"
+    assert translated(worker, task, "Let's go").text == "Vamos"
     pool.close()
 
 
@@ -41,7 +50,7 @@ def test_an_engine_that_can_align_is_used_for_alignments() -> None:
     catalogue = make_catalogue([])
     worker = ModelPool(catalogue, ModelSettings(), RequestLog(is_on=False)).worker(catalogue.models[0], is_plain=False)
     task = TranslationTask(catalogue.route("en", "es"), is_aligned=True)
-    (translation,) = worker.translate(task, [SourceLine(1, "I see the house.")])
+    translation = translated(worker, task, "I see the house.")
     assert translation.alignment is not None
     assert translation.alignment.links
     assert worker.translator().engine.name in ("torch", "numpy")

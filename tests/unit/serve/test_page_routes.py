@@ -2,21 +2,17 @@
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from clearhead.formats.built_in import built_in_models
+from clearhead.retired import removed
 from clearhead.serve import page_files, page_routes
 from clearhead.serve.api_errors import ApiError, answer_api_error
-from clearhead.serve.server import Server
-from clearhead.serve.settings import ServeSettings
 from tests.unit.serve.small_app import served
 
 SOURCES = {entry.name: entry.read_text("utf-8") for entry in files(page_files.PACKAGE).iterdir() if entry.is_file()}
@@ -26,7 +22,7 @@ CATALOGUES = {code: page_files.catalogue_of(code) for code in page_files.LANGUAG
 @pytest.fixture(scope="module")
 def client() -> Iterator[TestClient]:
     app = FastAPI()
-    app.include_router(page_routes.make_router(Server(ServeSettings())))
+    app.include_router(page_routes.make_router())
     app.add_exception_handler(ApiError, answer_api_error)
     with TestClient(app) as opened:
         yield opened
@@ -62,10 +58,11 @@ def test_a_page_has_a_strict_policy_and_loads_only_files_that_exist(client: Test
 def test_a_frame_is_sandboxed_and_loads_only_files_that_exist(client: TestClient, name: str) -> None:
     answer = client.get(f"/frame/{name}")
     policy = answer.headers["content-security-policy"]
-    assert policy.endswith("frame-ancestors 'self'; sandbox allow-scripts allow-downloads")
+    frame = page_files.FRAMES[name]
+    dialogs = " allow-modals" if name == "quiz" else ""
+    assert policy.endswith(f"frame-ancestors 'self'; sandbox allow-scripts allow-downloads{dialogs}")
     assert "unsafe" not in policy
     assert "allow-same-origin" not in policy
-    frame = page_files.FRAMES[name]
     for path in (*frame.styles, *frame.scripts):
         assert client.get(f"/static/{path}").status_code == 200, path
         assert path in answer.text
@@ -118,6 +115,14 @@ def test_other_files_cannot_be_asked_for(client: TestClient, path: str) -> None:
     assert "def " not in answer.text
     if path == "/frame/none":
         assert answer.json() == {"error": "there is no page or file 'none'."}
+
+
+@pytest.mark.parametrize("path", ["/practice", "/translator/translate", "/v1/files", "/v1/alternatives"])
+def test_an_address_of_an_earlier_version_is_answered_by_what_to_use_instead(path: str) -> None:
+    with served() as client:
+        answer = client.get(path)
+    assert answer.status_code == 404
+    assert answer.json() == {"error": removed(path)}
 
 
 # ---- texts ----
@@ -179,24 +184,3 @@ def test_the_html_of_the_pages_has_no_text_of_its_own(name: str) -> None:
     texts = {re.sub(r"\{\{[\w.]+\}\}", "", text).strip(" ·\n") for text in reader.found}
     formats = {"YAML", "Markdown", "LaTeX", "CSV", "TSV", "TXT", "HTML", "JSON"}
     assert texts <= {"", "clearhead", *formats}
-
-
-# ---- films ----
-
-
-def test_the_film_of_a_model_is_shown_in_a_sandbox_by_the_hashes_of_its_own_scripts(tmp_path: Path) -> None:
-    folder = tmp_path / "mine"
-    shutil.copytree(built_in_models()[0].folder, folder)
-    film = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-abc'\">Film"
-    (folder / "film.html").write_text(film, encoding="utf-8")
-    with served({"models": [str(folder)], "has_pages": True}) as client:
-        assert client.get("/v1/models").json()["models"][0]["has_film"] is True
-        answer = client.get("/models/mine/film")
-        assert answer.text == film
-        policy = answer.headers["content-security-policy"]
-        assert policy.startswith("default-src 'none'; script-src 'sha256-abc'; ")
-        assert policy.endswith("sandbox allow-scripts allow-downloads")
-        assert client.get("/models/other/film").status_code == 404
-        (folder / "film.html").unlink()
-        answer = client.get("/models/mine/film")
-        assert (answer.status_code, answer.json()) == (404, {"error": "the model 'mine' has no film."})

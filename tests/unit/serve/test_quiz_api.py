@@ -8,6 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from clearhead.quiz.draw import draw_sheet, quiz_kinds
+from clearhead.quiz.page import to_page
 from clearhead.quiz.request import QuizRequest
 from clearhead.serve.quiz_api import QuizDrawRequest, QuizMarkRequest
 from clearhead.serve.quiz_worker import draw
@@ -65,6 +66,12 @@ def test_no_answer_is_sent_before_it_is_requested(client: TestClient, sheet: dic
     assert marks.json()["has_error"] is True
     assert [cell for cell in secret if f'"{cell}"' in marks.text or f" {cell}" in marks.text] == []
     assert {"solution", "report"}.isdisjoint(marks.json())
+
+
+def test_the_page_that_marks_itself_is_that_of_the_library(client: TestClient, sheet: dict[str, Any]) -> None:
+    answer = client.post("/v1/quiz", json={"number": sheet["number"], "with_page": True}).json()
+    assert answer["page"] == to_page(draw_sheet(HARD))
+    assert "page" not in sheet
 
 
 def test_the_solution_is_right_and_the_report_comes_with_it(client: TestClient, sheet: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Requests of strangers: schemathesis, huge bodies, paths that lead out, and script in every text."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 import requests
 
+from tests.attacks import given_up_cases
 from tests.attacks.serve_cases import FuzzReport, attack
 from tests.unit.serve.real_server import RealServer, answer_on, real_server
 from tests.unit.serve.small_app import listening
@@ -35,6 +37,25 @@ def test_no_request_that_schemathesis_makes_finds_a_bug_or_an_undocumented_answe
     assert report.num_cases > 150
     assert len(report.answers) > 20
     assert not report.faults, str(report)
+
+
+@pytest.mark.slow
+def test_a_request_that_was_given_up_does_not_go_on_and_the_next_client_is_answered() -> None:
+    assert given_up_cases.attack(4.0) == []
+
+
+@pytest.mark.slow
+def test_a_server_that_translates_a_very_long_line_ends_soon_after_its_time_to_finish_requests() -> None:
+    body = {"text": given_up_cases.addresses(), "source": "en", "target": "es", "beam": 10}
+    content = json.dumps(body).encode()
+    heading = f"POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Length: {len(content)}\r\n\r\n"
+    with real_server("--set", "limits.shutdown_seconds=1") as server:
+        assert server.translate().status_code == 200
+        connection = server.connect(heading.encode() + content)
+        time.sleep(2)
+        server.process.terminate()
+        assert server.process.wait(timeout=30) == 0  # the line would take minutes
+        assert b" 503 " in answer_on(connection)
 
 
 def test_the_report_of_schemathesis_names_every_fault() -> None:
@@ -108,7 +129,7 @@ def _memory(server: RealServer) -> float:
         "/static//etc/passwd",
         "/v1/models/..%2f..%2fetc%2fpasswd",
         "/v1/models/%00",
-        "/v1/files/..%2f..%2fetc%2fpasswd",
+        "/download_file/..%2f..%2fetc%2fpasswd",
         "/../../etc/passwd",
     ],
 )

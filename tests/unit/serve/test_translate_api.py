@@ -1,4 +1,4 @@
-"""Our own API: the records are those of the command line, and constraints, alternatives and scores work."""
+"""Our own API: the records are those of the command line, and constraints and scores work."""
 
 import json
 import math
@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from clearhead.decoding.pipeline import TranslationOptions
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translator import Translator
 from clearhead.serve.translate_api import TranslateRequest
 from clearhead.serve.translation_task import TextLines, joined, num_sentences
 from tests.command import run
 
+WORDS = ["house", "dog", "book", "car", "river", "teacher", "bread", "door", "letter"]
 SENTENCES = ["He sat on the bank of the river.", "Tom bought 17 books. Mary read them.", "LET'S GO"]
 
 
@@ -120,26 +124,25 @@ def test_a_wrong_request_is_one_sentence(
     assert answer.json()["error"].startswith(sentence)
 
 
+def test_phrases_that_are_searched_for_in_one_another_are_limited_together(translating: TestClient) -> None:
+    body = {"text": "Hi", "source": "en", "target": "es", "forbidden": ["a " * 3000 + "b"], "required": ["a " * 2500]}
+    answer = translating.post("/v1/translate", json=body)
+    assert answer.status_code == 400
+    assert answer.json() == {"error": "the phrases have 11,001 characters together, but the maximum is 10,000."}
+
+
+def test_a_request_with_very_many_mistakes_gets_the_first_ones(translating: TestClient) -> None:
+    body = {"text": "a", **{f"tex{number}": 1 for number in range(3000)}}
+    answer = translating.post("/v1/translate", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("tex0 is not a field. Did you mean 'text'?")
+
+
 def test_all_mistakes_of_a_request_are_reported_together(translating: TestClient) -> None:
     error = translating.post("/v1/translate", json={"text": "a", "beam": 0, "n_best": "x"}).json()["error"]
     assert "\n" not in error
     assert "beam = 0 is not a whole number of at least 1" in error
     assert "n_best = 'x' is not a whole number of at least 1" in error
-
-
-def test_an_alternative_keeps_the_words_before_it(translating: TestClient) -> None:
-    body = {"text": "How are you?", "target": "es", "translation": "¿Cómo estás?", "word": 2, "count": 3}
-    choices = translating.post("/v1/alternatives", json=body).json()["alternatives"]
-    assert choices[0]["text"] == "¿Cómo estás?"
-    assert choices[0]["word"] == "estás?"
-    assert all(choice["text"].startswith("¿Cómo ") for choice in choices)
-    assert [choice["probability"] for choice in choices] == sorted(
-        (choice["probability"] for choice in choices), reverse=True
-    )
-    wrong = translating.post("/v1/alternatives", json={**body, "word": 4})
-    assert (wrong.status_code, wrong.json()) == (400, {"error": "word = 4, but the translation has 2 words."})
-    wrong = translating.post("/v1/alternatives", json={**body, "count": 11})
-    assert wrong.json() == {"error": "count = 11 is more than the maximum of this server, 10."}
 
 
 def test_a_score_is_that_of_the_command_line(translating: TestClient, tmp_path: Any) -> None:
@@ -158,11 +161,21 @@ def test_a_score_is_that_of_the_command_line(translating: TestClient, tmp_path: 
         assert translating.post("/v1/score", json={"pairs": pairs}).json() == {"error": sentence}
 
 
+def test_a_long_line_is_translated_in_the_parts_of_the_command_line(translating: TestClient) -> None:
+    line = ", ".join(f"the {word} of my {other}" for word in WORDS for other in WORDS)
+    (record,) = records(translating, {"text": line, "source": "en", "target": "es"})
+    options = TranslationOptions(max_source=128)
+    (expected,) = Translator.load("tatoeba").translate([line], SearchSettings(), options)
+    assert len(expected.parts) > 2
+    assert record["translation"] == expected.text
+    assert list(record["notes"]) == list(expected.notes)
+
+
 def test_the_lines_of_a_text_are_counted_and_joined() -> None:
     text = TextLines.of("a\r\n\nb\r")
     assert text.lines == ("a", "", "b", "")
     assert text.breaks == ("\r\n", "\n", "\r")
     assert text.places == (0, 2)
-    assert list(map(num_sentences, ("", "a" * 149, "a" * 150, "a" * 450))) == [1, 1, 2, 4]
+    assert list(map(num_sentences, ("", "a" * 199, "a" * 200, "字" * 200))) == [1, 1, 2, 4]
     assert joined([TextLines.of("")], [])[0].text == ""
     assert TranslateRequest(text="a").texts == ["a"]

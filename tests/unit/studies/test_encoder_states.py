@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from clearhead.model import BaseSequenceModel, build_model
+from clearhead.model import SequenceModel, build_model
 from clearhead.model.config import read_config
 from clearhead.studies.encoder_states import encoder_states, word_vectors
 
@@ -23,7 +23,7 @@ SOURCE = torch.tensor([[5, 6, 7, 8, 2], [9, 5, 2, 0, 0]])
 IS_REAL = (SOURCE != 0)[..., None]
 
 
-def make_encoder(name: str, num_layers: int) -> BaseSequenceModel:
+def make_encoder(name: str, num_layers: int) -> SequenceModel:
     torch.manual_seed(5)
     return build_model(read_config({**SHARED, **ENCODERS[name], "encoder_blocks": num_layers})).eval()
 

@@ -5,16 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from clearhead.model import TrainableModel, build_model
+from clearhead.model import SequenceModel, build_model
 from clearhead.studies.gradient_reach import (
     KINDS,
     MEASURES,
-    GradientReach,
-    describe,
     gradient_norms,
     make_batch,
     make_config,
-    receptive_field,
     right_answers,
 )
 from tests.unit.studies.tiny import TINY, measured
@@ -22,15 +19,14 @@ from tests.unit.studies.tiny import TINY, measured
 SIZES = replace(TINY["gradient-reach"], lengths=(2, 11), num_words=11, blocks=2)
 
 
-def make_model(name: str, kind: str) -> TrainableModel:
+def make_model(name: str, kind: str) -> SequenceModel:
     torch.manual_seed(3)
     return build_model(make_config(name, kind, SIZES))
 
 
 def test_a_convolutional_language_model_has_a_gradient_of_exactly_0_outside_of_its_receptive_field() -> None:
     model = make_model("convolutional", "language model")
-    field = receptive_field(model.config)
-    assert field == 5  # two layers of kernel 3 add two words each to the last one
+    field = 5  # two layers of kernel 3 add two words each to the last one
     norms = [gradient_norms(model, "language model", length, SIZES, 0)[0] for length in range(2, 12)]
     assert all(norm > 0.0 for norm in norms[: field - 1])
     assert norms[field - 1 :] == [0.0] * (10 - field + 1)
@@ -39,14 +35,12 @@ def test_a_convolutional_language_model_has_a_gradient_of_exactly_0_outside_of_i
 @pytest.mark.parametrize("name", ["recurrent-scaled", "transformer"])
 def test_the_other_language_models_reach_the_first_word(name: str) -> None:
     model = make_model(name, "language model")
-    assert receptive_field(model.config) is None
     assert gradient_norms(model, "language model", 11, SIZES, 0)[0] > 0.0
 
 
 @pytest.mark.parametrize("name", ["recurrent-no-attention", "recurrent-scaled", "convolutional", "transformer"])
 def test_every_translation_model_reaches_the_first_word_of_the_source(name: str) -> None:
     model = make_model(name, "translation")
-    assert receptive_field(model.config) is None
     norm, share = gradient_norms(model, "translation", 11, SIZES, 0)
     assert norm > 0.0
     assert 0.0 < share < 1.0
@@ -84,18 +78,7 @@ def test_sentences_have_different_words_and_end_with_the_first() -> None:
     assert right_answers(make_model("transformer", "translation"), make_batch("translation", 5, SIZES), 9, 0) <= 1.0
 
 
-def test_the_finding_states_the_receptive_field() -> None:
+def test_the_tables_have_all_measurements_of_every_variant() -> None:
     translation, language_model = measured("gradient-reach").tables
     assert translation.columns == ("variant", "measure", "2 words", "5 words")
     assert language_model.column("measure") == MEASURES * 3
-    assert "The convolutional language model sees 3 words" in measured("gradient-reach").finding
-    values = dict.fromkeys(MEASURES, (0.5, 0.25))
-    finding = describe(
-        [
-            GradientReach("transformer", "translation", None, values),
-            GradientReach("convolutional", "language model", 3, values),
-        ],
-        SIZES,
-    )
-    assert "2 to 11 words: before training, the norm falls to this share: Transformer 0.5;" in finding
-    assert "right for 11 words: convolutional 0.25." in finding

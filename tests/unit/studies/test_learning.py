@@ -5,14 +5,14 @@ import math
 import pytest
 import torch
 
-from clearhead.model import Batch, Loss, ModelConfig, TrainableModel, build_model
+from clearhead.model import Batch, Loss, ModelConfig, SequenceModel, build_model
 from clearhead.studies.learning import Learner, LearningCurve, StudyRecipe, held_out, loss_on, share_right
 from clearhead.studies.tasks import Task
 
 TASK = Task("copy", 2, 3, num_words=5)
 
 
-def make_model() -> TrainableModel:
+def make_model() -> SequenceModel:
     torch.manual_seed(0)
     sizes = {"encoder_blocks": 1, "decoder_blocks": 1, "d_model": 16, "d_ff": 32, "num_heads": 2, "dropout": 0.0}
     return build_model(ModelConfig.model_validate({"source_vocabulary": TASK.vocabulary, "max_length": 8, **sizes}))

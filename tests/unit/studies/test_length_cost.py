@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from clearhead.experiments import ResultTable
 from clearhead.model import Batch, build_model
-from clearhead.studies.length_cost import COMPARED, MEASURES, bytes_of, crossing_of, step_bytes
+from clearhead.studies.length_cost import COMPARED, bytes_of, finding_of, step_bytes
 from clearhead.studies.variants import VARIANTS, matched_config
 from tests.unit.studies.tiny import measured
 
@@ -12,10 +13,10 @@ SHARED = {"shape": "decoder", "source_vocabulary": 11, "decoder_blocks": 1, "dro
 
 
 def test_only_the_past_of_a_transformer_grows() -> None:
-    for name in COMPARED:
-        past = measured("length-cost").arrays[f"{name}, {MEASURES[3]}"]
-        assert (past[1] > past[0]) == (name == "transformer")
-        assert past[0] > 0
+    for name in COMPARED.values():
+        first, last = map(float, measured("length-cost").tables[1].column(f"{name}, MiB"))
+        assert (last > first) == (name == "Transformer")
+        assert first > 0
 
 
 def test_the_memory_of_a_step_is_linear_in_its_tokens() -> None:
@@ -33,9 +34,8 @@ def test_a_storage_is_counted_once() -> None:
     assert bytes_of([tensor, {"view": tensor[:2]}, (torch.zeros(2),)]) == 6 * 8 + 2 * 4
 
 
-def test_the_crossing_follows_the_numbers() -> None:
-    lengths = (64, 128, 256)
-    assert crossing_of((2, 2, 2), (1, 1, 1), lengths) == "is slower at every length than"
-    assert crossing_of((1, 1, 1), (2, 2, 2), lengths) == "is faster at every length than"
-    assert crossing_of((3, 1, 1), (2, 2, 2), lengths) == "is faster at 256 tokens than"
-    assert crossing_of((2, 1, 3), (1, 2, 2), lengths) == "is slower from 256 tokens on than"
+def test_the_finding_states_the_growth() -> None:
+    table = ResultTable("", ("tokens", "A, ms", "A, MiB"), ((64, 2.0, 1.0), (128, 3.0, 1.0), (1024, 5.0, 4.0)))
+    assert finding_of([table, table]).startswith(
+        "From 64 to 1,024 tokens, a training step is multiplied by: A, ms 2.5; A, MiB 4."
+    )

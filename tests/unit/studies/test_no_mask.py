@@ -2,8 +2,9 @@
 
 import torch
 
+from clearhead.experiments import ResultTable
 from clearhead.model import Batch, ModelConfig, Transformer
-from clearhead.studies.no_mask import MaskOutcome, UnmaskedTransformer, describe, shortened
+from clearhead.studies.no_mask import UnmaskedTransformer, finding_of, shortened
 from tests.unit.studies.tiny import measured
 
 CONFIG = ModelConfig(source_vocabulary=13, encoder_blocks=1, decoder_blocks=1, d_model=8, num_heads=2, d_ff=7)
@@ -38,13 +39,10 @@ def test_both_kinds_write_alike_from_the_same_weights() -> None:
 
 
 def test_the_finding_follows_the_numbers() -> None:
-    masked, unmasked = MaskOutcome([], 0.5, 0.75, 0.5, []), MaskOutcome([], 0.125, 0.25, 0.0, [])
-    text = describe(masked, unmasked)
-    assert "ends at 0.125 nats per token, below the 0.5 of the masked decoder, but it writes 0.0%" in text
-    assert text.endswith("so validating with teacher forcing does not show the fault either.")
-    text = describe(unmasked, masked)
-    assert "not below the 0.125 of the masked decoder, and it writes 50.0%" in text
-    assert text.endswith("shows the fault.")
+    rows = (("with a mask", 0.5, 0.75, 50.0), ("without a mask", 0.125, 0.25, 0.0))
+    text = finding_of(ResultTable("", ("decoder", "loss", "held-out loss", "right"), rows))
+    assert "ends at 0.125 nats per token (0.5 with a mask), and 0.0 % of the held-out sentences" in text
+    assert text.endswith("the loss on held-out sentences is 0.25 (0.75).")
 
 
 def test_a_long_sentence_is_shortened() -> None:

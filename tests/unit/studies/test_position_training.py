@@ -1,9 +1,8 @@
-"""Kinds of positions: a count as a table, and a finding that follows the numbers."""
+"""Kinds of positions: a count as a table, and what layer norm does to it."""
 
-import numpy as np
 import torch
 
-from clearhead.studies.position_training import KINDS, PositionSizes, count_table, describe, make_model
+from clearhead.studies.position_training import KINDS, count_table, make_model
 from clearhead.studies.tasks import Task
 from tests.unit.studies.tiny import TINY, measured
 
@@ -29,17 +28,3 @@ def test_layer_norm_removes_a_count_in_every_dimension() -> None:
     logits = {kind: make_model(kind, sizes, 0).eval()(batch) for kind in ("none", "count", "count in one dimension")}
     assert torch.allclose(logits["none"], logits["count"], atol=1e-4)
     assert not torch.allclose(logits["none"], logits["count in one dimension"], atol=1e-2)
-
-
-def test_the_finding_follows_the_numbers() -> None:
-    sizes = PositionSizes(trained=(2, 4), lengths=(4, 6, 9))
-    shares = {(task, kind): np.array([1.0, 0.25, 0.0]) for task in ("reverse", "sort") for kind in KINDS}
-    shares["reverse", "none"] = np.array([0.5, 0.0, 0.0])
-    shares["sort", "rotary"] = np.array([1.0, 0.75, 0.125])
-    text = describe(shares, sizes)
-    assert "To reverse, count, count in one dimension, sinusoidal, learned and rotary reach 90%" in text
-    assert "but not none 50%" in text
-    assert "With 6 words the best kind is rotary: 75% (sinusoidal 25%); with 9 words no kind exceeds 12%." in text
-    assert "A count in every dimension is no better" not in text
-    shares["reverse", "count"] = shares["reverse", "none"]
-    assert "A count in every dimension is no better than no positions" in describe(shares, sizes)

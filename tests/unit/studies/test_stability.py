@@ -6,16 +6,17 @@ import pytest
 import torch
 from torch import nn
 
+from clearhead.experiments import ResultTable
 from clearhead.model import Batch
-from clearhead.studies.learning import held_out
+from clearhead.studies.learning import Learner, LearningCurve, held_out
 from clearhead.studies.stability import (
     VARIANTS,
     BatchNorm,
     NoNorm,
     NoResidual,
-    StabilityOutcome,
-    describe,
+    finding_of,
     make_model,
+    run,
     shown,
 )
 from clearhead.studies.tasks import Task
@@ -63,32 +64,29 @@ def test_batch_norm_depends_on_the_other_sentences_in_training_only() -> None:
 
 
 def test_the_finding_follows_the_numbers() -> None:
-    def outcomes(loss_without: float) -> list[StabilityOutcome]:
-        return [
-            StabilityOutcome(name, warm, 0.01, 0.01 if warm and name == "pre-norm" else loss_without, None)
-            for name in VARIANTS
-            for warm in (True, False)
-        ]
-
-    text = describe(outcomes(math.inf), 2.0)
-    assert text.startswith("Of 2 runs each, these learned the task: pre-norm in 1. Never: post-norm; no norms;")
-    assert "With warm-up 1 of 7 runs learned, without it 0. Only with warm-up learned: pre-norm at 0.01." in text
-    assert "Warm-up helps most" not in text, "what diverged is not compared"
-    text = describe(outcomes(0.02), 2.0)
-    assert "Never" not in text
-    assert "With warm-up 7 of 7 runs learned, without it 7." in text
-    assert text.endswith("Warm-up helps most with pre-norm at 0.01: 0.01 instead of 0.02 nats.")
+    cells = {("pre-norm", "yes"): "0.1 learned", ("pre-norm", "no"): "0.2 learned", ("post-norm", "yes"): "0.1 learned"}
+    rows = tuple((name, word, cells.get((name, word), "1 learning")) for name in VARIANTS for word in ("yes", "no"))
+    text = finding_of(ResultTable("", ("variant", "warm-up", "rate 0.01"), rows))
+    assert text.startswith("Runs that learned the task, of 2 each: pre-norm 2; post-norm 1; no norms 0;")
+    assert text.endswith("With warm-up 2 runs learned it, and without 1.")
 
 
 @pytest.mark.parametrize(
-    ("loss", "diverged_at", "cell"),
+    ("loss", "cell"),
     [
-        (0.1, None, "0.1 learned"),
-        (1.0, None, "1 learning"),
-        (1.9, None, "1.9 stuck"),
-        (9.0, None, "9 diverged"),
-        (math.inf, 7, "diverged at 7"),
+        (0.1, "0.1 learned"),
+        (1.0, "1 learning"),
+        (1.9, "1.9 stuck"),
+        (9.0, "9 diverged"),
+        (math.inf, "inf diverged"),
     ],
 )
-def test_a_cell_shows_the_loss_and_how_the_training_ended(loss: float, diverged_at: int | None, cell: str) -> None:
-    assert shown(StabilityOutcome("pre-norm", True, 0.1, loss, diverged_at), 2.0) == cell
+def test_a_cell_shows_the_loss_and_how_the_training_ended(loss: float, cell: str) -> None:
+    assert shown(loss, 2.0) == cell
+
+
+def test_a_training_that_stopped_shows_where() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Learner, "train", lambda *_: LearningCurve([2.0] * 6, has_diverged=True))
+        cells = run(0, TINY["stability"]).tables[0].column("rate 100")
+    assert set(cells) == {"diverged at 7"}

@@ -1,32 +1,26 @@
 """Word senses: static vectors say nothing, and a convolutional encoder nothing about what it does not see."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 
-from clearhead.model import TrainableModel, build_model
+from clearhead.model import SequenceModel, build_model
 from clearhead.studies.encoder_states import encoder_states
 from clearhead.studies.sense_task import SenseTask
 from clearhead.studies.variants import VARIANTS, matched_config
 from clearhead.studies.word_senses import (
-    LayerSenses,
     OccurrenceVectors,
     SenseSizes,
-    VariantSenses,
-    describe,
     measure_layers,
     read_vectors,
-    view,
 )
-from tests.unit.studies.tiny import TINY, measured
+from tests.unit.studies.tiny import measured
 
 TASK = SenseTask(length=9, farthest=7, num_plain=5, num_cues=1, num_ambiguous=2)
 SIZES = SenseSizes(task=TASK, distances=(1, 2, 3, 5), num_tested=16, width=16, blocks=2)
 
 
-def make_model(name: str, *, has_output_bias: bool = False) -> TrainableModel:
+def make_model(name: str, *, has_output_bias: bool = False) -> SequenceModel:
     torch.manual_seed(3)
     shared = {
         "source_vocabulary": TASK.vocabulary,
@@ -50,12 +44,6 @@ def test_another_cue_changes_the_vector_unless_it_is_outside_of_the_receptive_fi
         assert torch.equal(static[0, 0], static[1, 0])
         is_seen = name != "convolutional" or distance <= 2
         assert torch.equal(last[0, 0], last[1, 0]) != is_seen
-
-
-def test_two_convolutions_of_kernel_3_see_two_words_to_each_side() -> None:
-    assert view(make_model("convolutional").config) == 2
-    assert view(make_model("transformer").config) is None
-    assert view(make_model("recurrent-scaled").config) is None
 
 
 def test_the_tested_sentences_are_the_same_for_all_models_and_half_of_them_are_known() -> None:
@@ -96,22 +84,3 @@ def test_static_vectors_are_exactly_a_guess_in_every_variant() -> None:
     assert all(row[6:] == pytest.approx((1.0, 1.0), abs=1e-12) for row in rows)
     assert cues.columns == ("variant", "share", "1 word", "3 words")
     assert len(cues.rows) == 16
-
-
-def test_the_finding_compares_cues_inside_and_outside_of_the_receptive_field() -> None:
-    static, last = LayerSenses(1.0, 1.0, (0.5,) * 8, (0.5,) * 8), (0.25, 0.5, 0.9, 1.0, 1.0, 0.9, 0.5, 0.25)
-    one = VariantSenses("convolutional", 1000, 0.1, 2, (static, static),
-                        (static, LayerSenses(0.3, 0.1, last, last)), (0.5,) * 8)  # fmt: skip
-    finding = describe([one], SIZES)
-    assert finding.startswith(
-        "Static vectors: the sense is found in 0.50 of the sentences (guess: 0.50), and their lowest mean cosine is 1.00. "
-    )
-    assert "nearest centroid finds it in: convolutional 0.66; before training in: convolutional 0.50." in finding
-    assert (
-        "The convolutional encoder sees 2 words to each side: the nearest centroid finds the sense in 0.95 with a cue "
-        "inside, and in 0.38 with a cue outside, where 0.50 of the ambiguous words are translated correctly."
-    ) in finding
-    assert "sees 2 words to each side. The ambiguous" in describe(
-        [replace(one, layers=(static,), right=(1.0,) * 4)], replace(SIZES, distances=(1, 2))
-    )
-    assert TINY["word-senses"].places == (-3, -1, 1, 3)

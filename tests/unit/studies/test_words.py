@@ -1,7 +1,10 @@
 """Sentence pairs of the phrasebook as ids of words."""
 
+from itertools import islice
+
 import torch
 
+from clearhead.data.phrasebook import pairs, set_phrases
 from clearhead.studies.tasks import EOS, PAD
 from clearhead.studies.words import Phrases, split_words
 
@@ -22,10 +25,10 @@ def test_ids_become_the_words_again() -> None:
 
 def test_held_out_pairs_have_only_known_words_and_are_not_of_training() -> None:
     phrases = Phrases.draw(2000, seed=1)
-    pairs = phrases.held_out("test", 5, seed=1)
-    assert len(pairs) == 5
-    assert set(split_words(" ".join(map(" ".join, pairs)))) <= set(phrases.words)
-    assert not set(pairs) & set(phrases.pairs)
+    held_out = phrases.held_out("test", 5, seed=1)
+    assert len(held_out) == 5
+    assert set(split_words(" ".join(map(" ".join, held_out)))) <= set(phrases.words)
+    assert not set(held_out) & set(phrases.pairs)
 
 
 def test_a_batch_is_drawn_from_the_pairs() -> None:
@@ -34,3 +37,11 @@ def test_a_batch_is_drawn_from_the_pairs() -> None:
     assert batch.source is not None
     known = {" ".join(split_words(pair[0])) for pair in phrases.pairs}
     assert {phrases.text(row) for row in batch.source} <= known
+
+
+def test_seed_1_reads_the_file_in_its_order_and_another_seed_reads_other_pairs() -> None:
+    first, second, again = (Phrases.draw(2000, seed).pairs for seed in (1, 2, 2))
+    assert first == tuple(islice(pairs("train"), 2000))
+    assert second == again
+    assert second[:244] == first[:244] == tuple(set_phrases())
+    assert len(set(first) & set(second)) < 400

@@ -7,6 +7,7 @@ from clearhead.experiments import Experiment
 from clearhead.studies import find_study
 from clearhead.studies.gradient_reach import ReachSizes
 from clearhead.studies.length_cost import LengthCostSizes
+from clearhead.studies.multi_hop import HopSizes
 from clearhead.studies.no_mask import NoMaskSizes
 from clearhead.studies.position_training import PositionSizes
 from clearhead.studies.readers import ReaderSizes
@@ -36,6 +37,7 @@ TINY: dict[str, Any] = {
     "score-scaling": ScalingSizes(widths=(8, 16), num_heads=2, length=3, batch=2, steps=2, num_test=3),
     "no-mask": NoMaskSizes(num_pairs=900, num_test=3, num_shown=2, steps=2, width=12, blocks=1),
     "stability": StabilitySizes(rates=(1e-3, 100.0), lengths=(2, 3), steps=3, batch=2, width=8, blocks=1, num_test=3),
+    "multi-hop": HopSizes(steps=2, batch=5, width=8, num_parameters=3000, num_tested=23),
     "teacher-forcing": TeacherForcingSizes(lengths=(3, 5), rows=2, repeats=1, steps=4, width=12, blocks=1),
 }
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhead.text.sentences import TextPart, join_parts, split_long, split_sentences
+from clearhead.text.sentences import TextPart, join_parts, split_list, split_long, split_sentences
 
 
 def spelled(parts: list[TextPart]) -> str:
@@ -95,3 +95,19 @@ def test_translations_are_joined_by_the_space_of_the_source_or_one_that_they_nee
     assert join_parts(["今日。", "明日。"], ["", ""]) == "今日。明日。"
     assert join_parts(["A.", "", "C."], [" ", "\u3000", ""]) == "A.\u3000C."
     assert join_parts([], []) == ""
+
+
+@given(st.text(alphabet="ab ,;\u3000", max_size=60), st.integers(1, 9))
+def test_the_parts_of_a_list_are_short_and_join_to_the_text(text: str, most: int) -> None:
+    parts = split_list(text.strip(), most)
+    assert "".join(part.text + part.space for part in parts) == text.strip()
+    assert all(len(part.text + part.space) <= most for part in parts)
+
+
+def test_a_list_is_split_after_commas_then_at_spaces_then_anywhere() -> None:
+    assert [part.text for part in split_list("12 Main Street, 13 Main Street", 20)] == [
+        "12 Main Street,",
+        "13 Main Street",
+    ]
+    assert [part.text for part in split_list("one two three", 8)] == ["one two", "three"]
+    assert [part.text for part in split_list("abcdefg", 3)] == ["abc", "def", "g"]

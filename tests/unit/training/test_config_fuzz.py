@@ -71,5 +71,5 @@ def test_any_change_is_made_or_reported(text: str) -> None:
 
 def test_every_group_of_a_config_is_a_model() -> None:
     assert {name for name, field in RunConfig.model_fields.items() if models_in(field.annotation)} == {
-        *("data", "text", "training", "validation", "pinned")
+        *("data", "text", "training", "validation")
     }

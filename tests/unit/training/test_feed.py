@@ -12,7 +12,9 @@ import torch
 from clearhead.data.batches import NO_LABEL, Position, TokenBatch
 from clearhead.data.layout import Shape
 from clearhead.errors import DataError
-from clearhead.training.feed import BatchPrefetcher, sharing, to_batch
+from clearhead.model import ModelConfig
+from clearhead.training.feed import BatchPrefetcher, choose_batching, sharing, to_batch
+from tests.unit.training.runs import settings_of
 
 
 def numbered(number: int) -> TokenBatch:
@@ -104,3 +106,20 @@ def test_threads_take_turns_more_often_for_a_while() -> None:
     with sharing():
         assert sys.getswitchinterval() < before
     assert sys.getswitchinterval() == before
+
+
+@pytest.mark.parametrize(
+    ("batching", "encoder_norm", "task", "result"),
+    [
+        ("auto", "each", "translate", "packed"),
+        ("bucketed", "each", "translate", "bucketed"),
+        ("auto", "all", "translate", "bucketed"),
+        ("packed", "each", "classify", "bucketed"),
+    ],
+)
+def test_sentences_share_a_row_unless_the_model_needs_one_per_row(
+    batching: str, encoder_norm: str, task: str, result: str
+) -> None:
+    config = settings_of(training={"batching": batching}).model_copy(update={"task": task})
+    model = ModelConfig(source_vocabulary=97).model_copy(update={"encoder_norm": encoder_norm})
+    assert choose_batching(config, model) == result

@@ -1,9 +1,9 @@
 """Complete runs: logging, validation, saving and stopping; a run that is stopped anywhere resumes identically."""
 
 import math
-import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,9 +17,12 @@ from clearhead.formats import load_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.model.device import choose_device
 from clearhead.training import loop as loop_module
+from clearhead.training.config import TrainingConfig
+from clearhead.training.loop import Arithmetic, choose_arithmetic
 from clearhead.training.run import RunFolder
 from clearhead.training.schedule import rate_at
 from clearhead.training.state import checkpoints
+from clearhead.training.step import Updater
 from clearhead.training.validate import Validator
 from tests.tolerances import assert_close
 from tests.unit.training.runs import Result, metrics, same, settings_of, train
@@ -176,13 +179,6 @@ def test_the_last_checkpoints_are_averaged_by_hand(tmp_path: Path) -> None:
         assert_close(last[name], expected, "float32", name)
 
 
-def test_the_first_weights_are_in_no_average(tmp_path: Path) -> None:
-    result = train(
-        tmp_path / "run", training={"average": "last", "average_last": 3, "steps": 3, "on_divergence": "roll_back"}
-    )
-    assert same(result.tensors(), result.tensors("checkpoints/step-00000003/model.safetensors"))
-
-
 def test_a_damaged_checkpoint_is_skipped_with_a_message(
     full_run: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,12 +287,24 @@ def test_a_time_limit_inside_an_update_discards_it_and_the_resumed_run_is_identi
 
 
 def test_seconds_are_those_of_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    start = time.perf_counter()
+    """Every update takes a second of this clock and nothing else takes any: real saves can take longer than all updates."""
+    seconds = 0
+    step = Updater.step
+
+    def step_of_one_second(self: Updater, *arguments: Any) -> bool:
+        nonlocal seconds
+        seconds += 1
+        return step(self, *arguments)
+
+    monkeypatch.setattr(loop_module, "time", SimpleNamespace(perf_counter=lambda: float(seconds)))
+    monkeypatch.setattr(Updater, "step", step_of_one_second)
     with monkeypatch.context() as patch:
         interrupt_at(patch, 6)
         first = train(tmp_path / "run")
+    seconds += 1000  # between the processes
     second = train(tmp_path / "run", resume=True)
-    assert time.perf_counter() - start > second.outcome.seconds > first.outcome.seconds > 0
+    assert first.outcome.seconds == first.outcome.steps == 6
+    assert second.outcome.seconds == second.outcome.steps > 6
 
 
 def test_epochs_are_turned_into_updates(tmp_path: Path) -> None:
@@ -434,3 +442,18 @@ def test_a_missing_gpu_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_device("auto").type == "cpu"
     with pytest.raises(ConfigError, match="PyTorch finds no GPU"):
         choose_device("cuda")
+
+
+def test_a_cpu_computes_in_float32_without_compiling() -> None:
+    assert choose_arithmetic(TrainingConfig(), torch.device("cpu")) == Arithmetic(torch.float32, False)
+
+
+def test_settings_are_followed() -> None:
+    config = TrainingConfig(precision="bfloat16", is_compiled=True)
+    assert choose_arithmetic(config, torch.device("cpu")) == Arithmetic(torch.bfloat16, True)
+
+
+def test_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "set_float32_matmul_precision", lambda name: None)
+    monkeypatch.setattr(loop_module, "choose_kernels", lambda is_deterministic: None)
+    assert choose_arithmetic(TrainingConfig(), torch.device("cuda")) == Arithmetic(torch.bfloat16, True)

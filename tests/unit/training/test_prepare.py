@@ -1,7 +1,10 @@
 """The inputs of a run: data, vocabularies, a new or an existing model, and what does not fit together."""
 
+import gc
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +16,23 @@ from clearhead.formats import from_marian
 from clearhead.formats.weights import own_tensors
 from clearhead.text.statistics import TextStatistics
 from clearhead.text.tokeniser import Vocabularies
-from clearhead.training.prepare import make_model, open_model
+from clearhead.training.prepare import collection_paused, make_model, open_model
 from clearhead.training.run import RunFolder
 from tests.unit.training.runs import Result, same, settings_of, train
 from tests.unit.training.test_loop import interrupt_at
 
 NO_VALID: dict[str, Any] = {"valid": None}
 LABELLED = [("a b", "low"), ("a c", "low"), ("x y", "high"), ("y z", "high"), ("b b", "low"), ("z z x", "high")]
+PROGRAM = """
+import sys
+import torch
+from clearhead.training.loop import train
+from clearhead.training.prepare import warming_up
+assert "torch._dynamo" not in sys.modules, "loaded too soon: nothing is left to do meanwhile"
+with warming_up(torch.device("cpu")):
+    pass
+assert "torch._dynamo" in sys.modules
+"""
 
 
 def tsv(path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
@@ -294,3 +307,27 @@ def test_a_model_without_some_heads_is_trained_and_resumed(tmp_path: Path, monke
     assert json.loads((gone_on.folder / "last/config.json").read_text())["heads_kept"] == heads_kept
     started = only_started(tmp_path / "started", gone_on.folder, **start({"heads_kept": heads_kept}))
     assert same(started.tensors(), gone_on.tensors("best/model.safetensors"))
+
+
+def test_collection_is_paused_within_the_block_only() -> None:
+    with collection_paused():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(KeyError), collection_paused():
+        raise KeyError
+    assert gc.isenabled()
+
+
+def test_collection_stays_off_if_it_was_off() -> None:
+    gc.disable()
+    try:
+        with collection_paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_the_compiler_is_loaded_beside_other_work_and_not_before() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

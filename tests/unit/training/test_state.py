@@ -36,7 +36,7 @@ from tests.unit.training.models import settings, tiny_batch, tiny_model
 PROGRESS = Progress(
     step=7, position=Position(1, 2, 3), seconds=11.5, num_tokens=1301, best=0.25, best_loss=1.75, best_step=5,
     best_scores={"bleu": {"name": "BLEU", "value": 0.25, "signature": "x"}}, num_worse=2, judged_step=6,
-    rate_factor=0.5, lowest_loss=1.5, parts=4,
+    lowest_loss=1.5, parts=4,
 )  # fmt: skip
 
 
@@ -150,7 +150,6 @@ DAMAGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "infinity": (change(best=math.inf), "best = inf is not valid"),
     "a fraction of an update": (change(best_step=1.5), "best_step = 1.5 is not valid"),
     "no parts": (change(parts=0), "parts = 0 is not valid"),
-    "a rate that is turned around": (change(rate_factor=-0.5), "rate_factor = -0.5 is not valid"),
     "a position that is a list": (change(position=[1, 2, 3]), "position = [1, 2, 3] is not valid"),
     "a position that is no number": (change(position={"epoch": "x", "block": 0, "batch": 0}), "position.epoch = 'x'"),
     "a negative position": (change(position={"epoch": -1, "block": 0, "batch": 0}), "update 7 and position -1, 0, 0"),
@@ -174,12 +173,19 @@ def test_a_state_with_impossible_values_is_reported_and_an_earlier_one_can_be_us
     assert (earlier.name, right) == ("step-00000005", "")
 
 
-def test_a_state_of_the_first_version_is_read(tmp_path: Path) -> None:
+def test_a_state_of_the_first_version_is_read_unless_it_was_rolled_back(tmp_path: Path) -> None:
     place = save_state(tmp_path, trained(), PROGRESS)
     index = json.loads((place / "state.json").read_bytes())
     del index["best_loss"], index["judged_step"]
-    (place / "state.json").write_text(json.dumps(index))
+    (place / "state.json").write_text(json.dumps({**index, "rate_factor": 1.0}))
     assert load_state(place, trained()) == replace(PROGRESS, best_loss=None, judged_step=None)
+    (place / "state.json").write_text(json.dumps({**index, "rate_factor": 0.5}))
+    with pytest.raises(CheckpointError) as error:
+        load_state(place, trained())
+    assert str(error.value) == (
+        f"{place / 'state.json'} is of a run that an earlier version continued with a lower rate after a divergence. "
+        "Start again from its weights with training.init_from."
+    )
 
 
 TENSORS: dict[str, tuple[Callable[[dict[str, Tensor]], object], str]] = {
@@ -298,7 +304,7 @@ def test_an_incomplete_checkpoint_is_not_used(tmp_path: Path) -> None:
 
 
 def test_the_last_regular_checkpoints_and_the_very_last_are_kept(tmp_path: Path) -> None:
-    save_steps(tmp_path, 0, 10, 13, 20, 30, 37)
+    save_steps(tmp_path, 10, 13, 20, 30, 37)
     assert [step_of(place) for place in planned_checkpoints(tmp_path, 10, 30)] == [10, 20]
     forget_old(tmp_path, 2, 10)
     assert names(tmp_path) == ["step-00000020", "step-00000030", "step-00000037"]

@@ -5,10 +5,15 @@ from typing import Any
 import pytest
 
 from clearhead.training.config import RunConfig
+from clearhead.training.plan_report import length_warnings
 from clearhead.training.progress import log_line
 from clearhead.training.timeline import Timeline, duration
 from tests.unit.training.configs import LEAST
 from tests.unit.training.runs import merged
+
+
+def warnings_of(total: int, warm_up: int) -> list[str]:
+    return length_warnings(timeline(total, training={"warm_up": warm_up}).config.training, total)
 
 
 def timeline(total: int, **changes: Any) -> Timeline:
@@ -70,7 +75,7 @@ def test_a_model_that_is_fine_tuned_is_useful_from_the_start() -> None:
 
 def test_a_run_shorter_than_its_warm_up_is_warned_about() -> None:
     plan = timeline(1400, training={"warm_up": 4000, "rate": 0.002})
-    assert plan.warnings() == [
+    assert length_warnings(plan.config.training, plan.total) == [
         "Warning: the run (1,400 updates) is shorter than its warm-up (4,000 updates).",
         "The learning rate will only reach 35 % of training.rate, and the model will learn little.",
         "Lower training.warm_up or train longer.",
@@ -81,11 +86,11 @@ def test_a_run_shorter_than_its_warm_up_is_warned_about() -> None:
 
 
 def test_a_warm_up_of_more_than_half_of_the_run_is_warned_about() -> None:
-    assert timeline(1400, training={"warm_up": 701}).warnings() == [
+    assert warnings_of(1400, 701) == [
         "Warning: the warm-up takes 701 of 1,400 updates, more than half of the run.",
         "The model will learn little. Lower training.warm_up or train longer.",
     ]
-    assert timeline(1400, training={"warm_up": 700}).warnings() == []
+    assert warnings_of(1400, 700) == []
 
 
 def test_a_config_that_shows_nothing_for_long_is_warned_about() -> None:
@@ -116,7 +121,11 @@ def test_validations_are_predicted_as_the_loop_makes_them(every: int, after: int
 @pytest.mark.parametrize("total", [54_321, 98_766, 234_567])
 def test_every_message_fits_100_columns(task: str, warm_up: int, total: int) -> None:
     plan = timeline(total, task=task, training={"warm_up": warm_up, "rate": 0.002}, validation={"every": 50_000})
-    assert [line for line in [*plan.warnings(), *plan.expectations(50, 1.23)] if len(line) > 100] == []
+    assert [
+        line
+        for line in [*length_warnings(plan.config.training, plan.total), *plan.expectations(50, 1.23)]
+        if len(line) > 100
+    ] == []
 
 
 @pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "linear", "constant"])

@@ -40,7 +40,7 @@ from clearhead.check.read.page_item import (
     part_statements,
     read_side,
 )
-from clearhead.check.read.page_table import HEADING, as_table, joined_lines, number_rows, table_cells
+from clearhead.check.read.page_table import HEADING, NumberLines, as_table, joined_lines, table_cells
 from clearhead.check.read.prose_number import given_rows, looks_like_calculation, restated_numbers
 from clearhead.check.read.student_name import student_on_page
 from clearhead.check.read.symbol import Symbol, plain, read_symbol
@@ -64,7 +64,7 @@ _NAME_AFTER_VALUE = re.compile(
 )
 _SOFT_BREAK = re.compile(r"\n(?!\s{0,20}(?:&?\s?=|\\?[^\W\d][^=\n&]{0,30}&?=))")
 _BEFORE_ROWS = re.compile(r"[=:]\s{0,9}(?:[-+−.\d][\d\s.,eE+\-−]{0,400})?$")  # Q =, or Q = 1 2
-_COMMENT = re.compile(r"<!--(?:(?!-->).){0,20000}?-->", re.DOTALL)
+_MAX_COMMENT = 20_000  # characters; a longer one was never closed
 _MEANS_NOTHING = re.compile(r"[\s\W_]{0,4000}")  # a line of dashes, dots or brackets
 _SOFTMAX_OF = re.compile(r"(?i)(?:the )?softmax of ([-−+.\d][-−+.\d,;\s]{1,200}\d)")
 _SOFTMAX_ROW = Symbol("softmax", "weights")
@@ -102,7 +102,7 @@ def scan_document(
                 f"line {number} has {len(line):,} characters; the limit is {MAX_DOCUMENT_LINE:,}. "
                 "Write a matrix on several lines."
             )
-    text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    text = _without_comments(text)
     reader = _Reader(tokens, givens)
     reader.document.student = student_on_page(text)
     for block in displays(text):
@@ -111,6 +111,21 @@ def scan_document(
         else:
             reader.read_lines(block.text, block.line)
     return reader.document
+
+
+def _without_comments(text: str) -> str:
+    """Return the text without its comments, but with their line breaks."""
+    # A regular expression would search for the end of a comment again after each beginning that has none.
+    pieces, done = [], 0
+    start, end = text.find("<!--"), 0
+    while start >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        if end - start - 4 > _MAX_COMMENT:
+            start = text.find("<!--", end - 4 - _MAX_COMMENT)
+            continue
+        pieces += [text[done:start], "\n" * text.count("\n", start, end)]
+        done = end + 3
+        start = text.find("<!--", done)
+    return "".join([*pieces, text[done:]])
 
 
 class _Reader:
@@ -134,11 +149,12 @@ class _Reader:
     def read_lines(self, text: str, line: int) -> None:
         """Read the lines between displays."""
         lines = text.split("\n")
+        numbers = NumberLines(lines)
         at = 0
         while at < len(lines):
-            at += self._read_at(lines, at, line + at)
+            at += self._read_at(lines, at, line + at, numbers)
 
-    def _read_at(self, lines: list[str], at: int, line: int) -> int:
+    def _read_at(self, lines: list[str], at: int, line: int, numbers: NumberLines) -> int:
         """Read the item that starts at a line, and return its number of lines."""
         raw = lines[at]
         if not raw.strip() or raw.lstrip().startswith("```"):
@@ -152,9 +168,10 @@ class _Reader:
             num_lines = self._table(lines, at, line)
             if num_lines:
                 return num_lines
-        labelled = labelled_rows(lines, at, self._tokens)
         statement = named_row(raw, self._tokens)
-        if labelled and not (statement and self._above() is None):
+        is_alone = statement and self._above() is None  # then the lines after it are not searched for more rows
+        labelled = [] if is_alone else labelled_rows(lines, at, self._tokens)
+        if labelled:
             self._labelled(labelled, line)
             return len(labelled)
         if statement:
@@ -166,10 +183,10 @@ class _Reader:
                 return 1
         text, num_lines = joined_lines(lines, at)
         if _BEFORE_ROWS.search(text[-500:]):
-            rows = number_rows(lines, at + num_lines)
+            rows = numbers.rows(at + num_lines)
             if rows and self._rows_after(text, rows, line):
                 return num_lines + len(rows)
-        own = number_rows(lines, at)
+        own = numbers.rows(at)
         if len(own) > 1 or (own and self._is_name_above()):
             self._bare_grid(own, line)
             return len(own)

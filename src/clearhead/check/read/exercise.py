@@ -4,7 +4,7 @@ Data that a later exercise does not give is taken from an earlier one, with a no
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,6 +43,7 @@ class Exercise:
     first_line: int = 1
     stated: dict[tuple[str, int], Grid] = field(default_factory=dict)
     results: set[str] = field(default_factory=set)
+    has_grids: bool = False
 
     @property
     def title(self) -> str:
@@ -63,6 +64,7 @@ class Exercise:
     def add(self, chain: Chain) -> None:
         """Add a chain and record what it states."""
         self.chains.append(chain)
+        self.has_grids = self.has_grids or chain.has_grids
         for key, grid in _stated_grids(chain).items():
             self.stated.setdefault(key, grid)
         if chain.symbol and chain.symbol.part in _RESULTS and chain.has_grids:
@@ -147,7 +149,7 @@ def _stated_grids(chain: Chain) -> dict[tuple[str, int], Grid]:
 def _begins_exercise(chain: Chain, current: Exercise, *, has_heading: bool, is_strong: bool) -> bool:
     """Return whether a chain starts another exercise."""
     states = _stated_grids(chain)
-    if not states or not any(earlier.has_grids for earlier in current.chains):
+    if not states or not current.has_grids:
         return False
     has_output = "output" in current.results
     symbol = chain.symbol
@@ -280,21 +282,21 @@ def _mend(entries: list[Entry], notes: list[Note], *, has_problem: bool) -> list
         recent = [other.grid for other in mended[-_MAX_ALIKE:]]
         grid = _noted(mend_dots(entry.name, entry.grid, recent), entry, notes)
         mended.append(_with_grid(entry, grid))
+    places = _Places.of(mended)
     for number, entry in enumerate(mended):
         grid = entry.grid
-        factor = _as_factor(entry, mended)
+        factor = places.factors.get(entry.part or "")
         if factor is not None:
-            inputs, result = factor
+            inputs, result = (mended[place].grid for place in factor)
             grid = _noted(mend_factor(entry.name, inputs, grid, result, f"X {entry.name}"), entry, notes)
         if grid.is_ragged:
-            alike = [other.grid for other in mended if other.name == entry.name and other is not entry][:_MAX_ALIKE]
-            rows = mend_rows(entry.name, grid, alike)
+            alike = [mended[place].grid for place in places.by_name[entry.name][: _MAX_ALIKE + 1] if place != number]
+            rows = mend_rows(entry.name, grid, alike[:_MAX_ALIKE])
             is_calculated = entry.part in _CALCULATED or (has_problem and not entry.is_given)
             if not (rows.losses and is_calculated and not entry.copied_into):  # that is settled with the exercise
                 grid = _noted(rows, entry, notes)
-        height = _height(entry, mended)
-        if height:
-            grid = _noted(mend_height(entry.name, grid, height), entry, notes)
+        if entry.part in ("scores", "scaled", "weights") and not entry.row and places.queries is not None:
+            grid = _noted(mend_height(entry.name, grid, mended[places.queries].grid.height), entry, notes)
         for sentence in doubtful_cells(entry.name, grid, are_weights=entry.part == "weights"):
             notes.append(line_note("unreadable", sentence, entry.line))
         mended[number] = _with_grid(entry, grid)
@@ -312,20 +314,38 @@ def _with_grid(entry: Entry, grid: Grid) -> Entry:
     return Entry(entry.name, entry.part, grid, entry.line, entry.row, entry.copied_into, entry.where, entry.labels)
 
 
-def _as_factor(entry: Entry, entries: list[Entry]) -> tuple[Grid, Grid] | None:
-    """Return X and the result, for weights that can be repaired by their product."""
-    letter = {"W_Q": "Q", "W_K": "K", "W_V": "V"}.get(entry.part or "")
-    if letter is None:
-        return None
-    inputs = next((other.grid for other in entries if other.part in ("X", "Y") and other.copied_into == letter), None)
-    inputs = inputs or next((other.grid for other in entries if other.part == "X" and not other.row), None)
-    result = next(
-        (other.grid for other in entries if other.part == letter and not other.copied_into and not other.row), None
-    )
-    return (inputs, result) if inputs is not None and result is not None else None
+@dataclass(frozen=True)
+class _Places:
+    """Where the entries are that repairs compare with; a search for each entry would take the square of their number.
+
+    `factors` has the places of X and of the result by the weights that they can repair, `queries` that of Q.
+    """
+
+    by_name: Mapping[str, Sequence[int]]
+    factors: Mapping[str, tuple[int, int]]
+    queries: int | None
+
+    @staticmethod
+    def of(entries: Sequence[Entry]) -> "_Places":
+        by_name: dict[str, list[int]] = {}
+        for place, entry in enumerate(entries):
+            by_name.setdefault(entry.name, []).append(place)
+        factors = {f"W_{letter}": _factor_places(entries, letter) for letter in "QKV"}
+        return _Places(
+            by_name,
+            {weights: places for weights, places in factors.items() if places is not None},
+            _first(entries, lambda entry: entry.part == "Q" and not entry.row),
+        )
 
 
-def _height(entry: Entry, entries: list[Entry]) -> int:
-    if entry.part not in ("scores", "scaled", "weights") or entry.row:
-        return 0
-    return next((other.grid.height for other in entries if other.part == "Q" and not other.row), 0)
+def _factor_places(entries: Sequence[Entry], letter: str) -> tuple[int, int] | None:
+    """Return the places of X and the result, for weights that can be repaired by their product."""
+    inputs = _first(entries, lambda entry: entry.part in ("X", "Y") and entry.copied_into == letter)
+    if inputs is None:
+        inputs = _first(entries, lambda entry: entry.part == "X" and not entry.row)
+    result = _first(entries, lambda entry: entry.part == letter and not entry.copied_into and not entry.row)
+    return None if inputs is None or result is None else (inputs, result)
+
+
+def _first(entries: Sequence[Entry], is_meant: Callable[[Entry], bool]) -> int | None:
+    return next((place for place, entry in enumerate(entries) if is_meant(entry)), None)

@@ -7,6 +7,7 @@ from clearhead.check.read.latex import Grid, as_grid, clean_cell, is_number, spl
 from clearhead.check.read.symbol import Symbol, read_symbol
 from clearhead.check.working import Cells
 
+_MAX_ROWS = 2000  # of a matrix
 HEADING = re.compile(
     r"^\s{0,3}(?:#{1,6}\s|\\(?:sub){0,2}section\*?\{|\\(?:chapter|paragraph|subparagraph|title)\*?\{|\d{1,2}\s?\.?\)\s|Q\s?\d{1,2}\s?[).:]|"
     r"(?:\*\*)?(?:example|exercise|problem|question|task|part|aufgabe|ejercicio)\b\s?(?:\d|[A-Z]\b|[:.)\-–—*]|$))",
@@ -14,17 +15,35 @@ HEADING = re.compile(
 )
 
 
-def number_rows(lines: list[str], at: int) -> list[list[str]]:
-    """Return the cells of the lines from `at` on that contain only numbers."""
-    rows: list[list[str]] = []
-    while at < len(lines) and len(rows) < 2000:
-        line = lines[at].strip().strip("[]|")
-        numbers = [clean_cell(cell) for cell in line.split(",")] if "," in line else split_numbers(line)
-        if not numbers or not all(is_number(cell) for cell in numbers) or HEADING.match(lines[at]):
-            break
-        rows.append(numbers)
-        at += 1
-    return rows if rows and max(map(len, rows)) > 1 else []
+class NumberLines:
+    """The rows of numbers in the lines of a page."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        # Without it, each line of a long column of single numbers, which is no matrix, would search the rest again.
+        self._column = range(0)
+
+    def rows(self, at: int) -> list[list[str]]:
+        """Return the cells of the lines from `at` on that contain only numbers; none if no line has more than one."""
+        if at in self._column:
+            return []
+        rows: list[list[str]] = []
+        for number in range(at, min(at + _MAX_ROWS, len(self._lines))):
+            row = _row_of_numbers(self._lines[number])
+            if not row:
+                break
+            rows.append(row)
+        if max(map(len, rows), default=0) > 1:
+            return rows
+        self._column = range(at, at + len(rows))
+        return []
+
+
+def _row_of_numbers(raw: str) -> list[str]:
+    """Return the numbers of a line, or an empty list if it has anything else."""
+    line = raw.strip().strip("[]|")
+    numbers = [clean_cell(cell) for cell in line.split(",")] if "," in line else split_numbers(line)
+    return numbers if all(is_number(cell) for cell in numbers) and not HEADING.match(raw) else []
 
 
 def joined_lines(lines: list[str], at: int) -> tuple[str, int]:

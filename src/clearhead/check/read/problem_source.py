@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.errors import ProblemError, did_you_mean
-from clearhead.files.bounded import UnreadableFileError, read_bounded
-from clearhead.files.reading import missing_file_hint
+from clearhead.files.reading import UnreadableFileError, missing_file_hint, read_bounded
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import MAX_BYTES, gallery, read_data
 

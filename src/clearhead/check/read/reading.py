@@ -20,8 +20,7 @@ from clearhead.check.read.student_name import student_on_page
 from clearhead.check.read.written import WrittenReader
 from clearhead.check.working import Note, NumberedSheet, Working
 from clearhead.errors import ClearheadError, Options, ProblemError, did_you_mean
-from clearhead.files.bounded import UnreadableFileError, read_bounded
-from clearhead.files.reading import utf8_text
+from clearhead.files.reading import UnreadableFileError, read_bounded, utf8_text
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import MAX_BYTES, read_data
 from clearhead.worksheet.worksheet import Worksheet

@@ -15,7 +15,8 @@ from clearhead.errors import ProblemError, printable
 
 _MAX_FILES = 2000  # files in the archive
 _MAX_ROWS = 2**16
-_NO_WORDS = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.|\*.')  # colours, units and padding in a number format
+_NO_WORDS = re.compile(r'"[^"]*"|\[[^\[\]]*\]|\\.|_.|\*.')  # colours, units and padding in a number format
+_MAX_FORMAT = 255  # characters, as in Excel; a longer format shows nothing that a student wrote
 _FORMAT = re.compile(r"[#,?0]*(?:\.([0#?]+))?(%|E[+-]0+)?").fullmatch
 
 
@@ -133,6 +134,8 @@ def shown_text(value: object, number_format: str = "General") -> str:
     """Return a cell as the spreadsheet displays it: 0.5 with the format 0.00 is 0.50."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
+    if len(number_format) > _MAX_FORMAT:
+        number_format = "General"
     match = _FORMAT(_NO_WORDS.sub("", number_format.split(";")[0]).strip())
     if match is None or not number_format or number_format == "General":
         return f"{value:.15g}"  # a spreadsheet stores fifteen digits; further digits are noise

@@ -45,7 +45,6 @@ _USES: dict[Use, str] = {
     "required": "required phrases",
     "alignment": "alignments",
     "explain": "explanations",
-    "alternatives": "alternatives",
     "token_scores": "token scores",
     "gates": "gates on attention heads",
 }
@@ -56,7 +55,7 @@ _MANY = 2  # batches for each worker
 
 
 def lacks(model: ModelFolder, needs: EngineNeeds, device: DeviceName, precision: Precision) -> str | None:
-    """Return why this engine does not support `needs`, as a clause (`it has another coverage penalty`), or None."""
+    """Return why this engine does not support `needs`, as a clause (`it does not support bfloat16`), or None."""
     if precision not in _STORAGES:
         return f"it does not support {precision}"
     return (
@@ -72,7 +71,6 @@ def _search_lacks(needs: EngineNeeds) -> str | None:
     reasons = {
         **{f"it does not support {_USES[use]}": True for use in sorted(uses)},
         "it draws different random numbers": settings.is_sampling,
-        "it computes the coverage penalty differently": bool(settings.coverage_penalty),
         f"it stops a beam search by the rule 'first', not '{settings.stopping}'": (
             settings.beam > 1 and settings.stopping != "first"
         ),
@@ -214,7 +212,11 @@ class CTranslate2Engine:
         at_work: deque[_Batch] = deque()
         while to_do or at_work:
             while to_do and len(at_work) < 2 * self._workers:  # with more batches, Ctrl-C would have to wait for them
-                at_work.append(self._begin(to_do.popleft(), requests, settings))
+                places = [place for place in to_do.popleft() if requests[place].is_wanted()]
+                if places:
+                    at_work.append(self._begin(places, requests, settings))
+            if not at_work:
+                break
             to_do += self._end(at_work.popleft(), requests, settings, translations)
         return translations
 

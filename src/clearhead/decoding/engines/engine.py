@@ -3,7 +3,7 @@
 This module does not import torch, so that translating without it starts in a fraction of a second.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -16,10 +16,17 @@ from clearhead.errors import CheckpointError, DataError, printable
 if TYPE_CHECKING:
     from clearhead.model.config import ModelConfig
 
-EngineName = Literal["auto", "torch", "ctranslate2", "numpy", "onnx"]
+EngineName = Literal["auto", "torch", "ctranslate2", "numpy"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
-Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "alternatives", "token_scores", "gates"]
+Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "token_scores", "gates"]
+
+IsWanted = Callable[[], bool]
+
+
+def always() -> bool:
+    """Return True: a translation that is wanted until the end."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,8 @@ class Request:
     """A sentence to translate: its ids and the maximum length of the translation, both including eos.
 
     `number` identifies the sentence: its random draws depend only on this and the seed. If `has_score` is False, a
-    greedy search can skip the score (NaN), which is faster.
+    greedy search can skip the score (NaN), which is faster. Once `is_wanted` returns False the search stops at its next
+    step (in CTranslate2, before its next batch), and the hypotheses are those that had ended by then.
     """
 
     ids: tuple[int, ...]
@@ -49,6 +57,7 @@ class Request:
     constraints: Constraints = NO_CONSTRAINTS
     number: int = 0
     has_score: bool = True
+    is_wanted: IsWanted = always
 
 
 def not_finite(folder: Path, precision: str) -> CheckpointError:
@@ -75,7 +84,7 @@ class EngineNeeds:
 class Engine(Protocol):
     """A loaded model that translates requests."""
 
-    name: str  # torch, ctranslate2, numpy or onnx
+    name: str  # torch, ctranslate2 or numpy
     described: str  # engine, device and precision, for logs
 
     @property

@@ -18,11 +18,8 @@ from clearhead.formats.shapes import num_parameters
 # search with a model of 10 million parameters. A step of a smaller model hardly takes less time.
 _MOST_CHARACTERS = 800
 _SMALL = 10_000_000
-# that install the engines, and the packages of each
-_EXTRAS: Mapping[EngineName, str] = {"torch": "translate", "ctranslate2": "fast", "onnx": "onnx"}
-_PACKAGES: Mapping[EngineName, Sequence[str]] = {
-    "torch": ("torch",), "ctranslate2": ("ctranslate2",), "onnx": ("onnxruntime", "onnx"),
-}  # fmt: skip
+# that install the engines; each engine has the name of its package
+_EXTRAS: Mapping[EngineName, str] = {"torch": "translate", "ctranslate2": "fast"}
 
 
 @dataclass(frozen=True)
@@ -77,15 +74,18 @@ def open_engine(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) ->
 
 def _check_installed(engine: EngineName) -> None:
     """Raise ConfigError if a package of the engine is not installed."""
-    missing = next((package for package in _PACKAGES.get(engine, ()) if not is_installed(package)), None)
-    if missing is not None:
-        raise ConfigError(not_installed(f"the engine {engine}", missing, _EXTRAS[engine]), options=("engine",))
+    if engine in _EXTRAS and not is_installed(engine):
+        raise ConfigError(not_installed(f"the engine {engine}", engine, _EXTRAS[engine]), options=("engine",))
 
 
 def _open_export(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) -> OpenedEngine:
     """Load an export with its own engine, or raise ConfigError with what that engine lacks."""
     assert model.runtime is not None
     fact = f"{printable(str(model.folder))} is an export to {RUNTIMES[model.runtime]}"
+    if model.runtime == "onnx":
+        raise ConfigError(
+            f"{fact}, which is for onnxruntime. Use the model that it was exported from.", options=("model",)
+        )
     if choice.engine not in ("auto", model.runtime):
         raise ConfigError(
             f"{fact}, which the engine {choice.engine} cannot run. Use the engine {model.runtime}, or the model that "
@@ -125,7 +125,10 @@ def is_soonest(model: ModelFolder, needs: EngineNeeds) -> bool:
     """Return whether NumPy finishes a text before another engine has started: that is, a short text."""
     if needs.num_characters is None:
         return False
-    size = max(num_parameters(load_config(model)), _SMALL) / _SMALL
+    config = load_config(model)
+    if config.architecture != "transformer":  # NumPy runs no other, and its size is not known without torch
+        return False
+    size = max(num_parameters(config), _SMALL) / _SMALL
     return needs.num_characters * needs.settings.beam * size <= _MOST_CHARACTERS
 
 
@@ -144,10 +147,6 @@ def _lacks(name: EngineName, model: ModelFolder, choice: EngineChoice, needs: En
         from clearhead.decoding.engines import numpy_engine
 
         return numpy_engine.lacks(model, needs, choice.device, choice.precision)
-    if name == "onnx":
-        from clearhead.decoding.engines import onnx_engine
-
-        return onnx_engine.lacks(model, needs, choice.device, choice.precision)
     return None if is_installed("torch") else "torch is not installed"
 
 
@@ -167,10 +166,6 @@ def _open(name: EngineName, model: ModelFolder, choice: EngineChoice) -> Engine:
         from clearhead.decoding.engines.numpy_engine import open_numpy
 
         return open_numpy(model)
-    if name == "onnx":
-        from clearhead.decoding.engines.onnx_engine import open_onnx
-
-        return open_onnx(model, choice.precision)
     from clearhead.decoding.engines.torch_engine import open_torch
 
     return open_torch(model, choice.device, choice.precision)

@@ -1,4 +1,4 @@
-"""What engines without torch share that search in NumPy: the NumPy engine and the ONNX engine."""
+"""Greedy and beam search in NumPy for models that read one token at a time: the NumPy engine, and exports to ONNX."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -18,7 +18,6 @@ LACKING_USES: dict[Use, str] = {
     "forbidden": "forbidden phrases",
     "required": "required phrases",
     "explain": "explanations",
-    "alternatives": "alternatives",
     "gates": "gates on attention heads",
 }
 
@@ -29,7 +28,6 @@ def stepwise_lacks(needs: EngineNeeds) -> str | None:
     reasons = {
         **{f"it does not support {LACKING_USES[use]}": True for use in sorted(needs.uses) if use in LACKING_USES},
         "it does not sample": settings.is_sampling,
-        "it has no coverage penalty": bool(settings.coverage_penalty),
         "it does not support no_repeat": settings.no_repeat is not None,
     }
     return next((reason for reason, is_so in reasons.items() if is_so), None)
@@ -89,4 +87,7 @@ class StepwiseEngine(Generic[C]):
             source[row, : len(request.ids)] = request.ids
         limits = [request.limit for request in batch]
         with np.errstate(over="ignore"):  # exp(-x) of SiLU, whose result is right nevertheless
-            return numpy_search(self._stepwise, source, limits, settings, batch[0].constraints.hidden)
+            hidden = batch[0].constraints.hidden
+            return numpy_search(
+                self._stepwise, source, limits, settings, hidden, lambda number: batch[number].is_wanted()
+            )

@@ -19,6 +19,7 @@ from clearhead.decoding.engines.engine import (
 from clearhead.decoding.engines.packing import packed
 from clearhead.decoding.search.beam import beam_search, search_with
 from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.observer import NoObserver
 from clearhead.decoding.search.rules import hidden_logits
 from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
@@ -30,13 +31,24 @@ from clearhead.formats.model_folder import ModelFolder
 from clearhead.model import SequenceModel
 from clearhead.model.batch import padded
 from clearhead.model.device import choose_device
-from clearhead.model.gated import GatedModel
 from clearhead.model.gates import NO_GATES, Gates, HeadGates, check_gates
 from clearhead.model.modes import evaluation_mode
+from clearhead.model.probe import Probe
+from clearhead.model.probed import ProbedModel
 
 _MAX_ROWS = 1024  # sentences in a batch on a GPU; more are not faster
 _SHARE = 8  # a step takes at most 1/8 of the free memory, before its sizes are rounded up
 _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+class _RequestObserver(NoObserver):
+    """Stops the searches of requests that are no longer wanted."""
+
+    def __init__(self, requests: Sequence[Request]) -> None:
+        self._requests = requests
+
+    def is_wanted(self, number: int) -> bool:
+        return self._requests[number].is_wanted()
 
 
 class TorchEngine:
@@ -63,7 +75,8 @@ class TorchEngine:
         check_gates(gates, self.model.config)
         engine = copy(self)
         engine._gates = gates.changed(lambda gate: gate.to(self.model.device))
-        engine.model, engine._fast = (GatedModel(model, engine._gates) for model in (self.model, self._fast))
+        probe = Probe(gates=engine._gates)
+        engine.model, engine._fast = (ProbedModel(model, probe) for model in (self.model, self._fast))
         return engine
 
     @property
@@ -118,14 +131,15 @@ class TorchEngine:
         constraints = [request.constraints for request in batch]
         if settings.is_sampling:
             return sample(model, source, limits, settings, constraints, [request.number for request in batch])
-        if self._step_pool is None or settings.coverage_penalty:
-            return beam_search(model, source, limits, settings, constraints)
+        observer = _RequestObserver(batch)
+        if self._step_pool is None:
+            return beam_search(model, source, limits, settings, constraints, observer)
         hidden = hidden_logits(constraints, model.config.target_size, source.device)
         if can_choose(settings, constraints, model.config):
             with self._step_pool.step(source, settings.beam, max(limits), self._gates, hidden) as step:
-                return static_search(step, source, limits, settings)
+                return static_search(step, source, limits, settings, observer)
         with self._step_pool.stepper(source, settings.beam, max(limits), self._gates, hidden) as stepper:
-            return search_with(stepper, source, limits, settings, constraints)
+            return search_with(stepper, source, limits, settings, constraints, observer)
 
 
 def open_torch(model: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto") -> TorchEngine:

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.search.constraints import Constraints
-from clearhead.decoding.search.coverage import CoverageStepper
-from clearhead.decoding.search.hypothesis import Hypothesis, Pool, best_attainable, normalised
+from clearhead.decoding.search.hypothesis import Hypothesis, Pool, is_finished, normalised
 from clearhead.decoding.search.observer import NO_OBSERVER, SearchObserver
 from clearhead.decoding.search.required import holds_all, spread
 from clearhead.decoding.search.rules import Rules, hidden_logits, rules_of
@@ -35,11 +34,8 @@ def beam_search(
 
     `limits` are the maximum lengths, including eos; a hypothesis that reaches its limit is returned as it is.
     """
-    weight, hidden = (
-        settings.coverage_penalty,
-        hidden_logits(constraints or (), model.config.target_size, source.device),
-    )
-    stepper = CoverageStepper(model, source, weight, hidden) if weight else Stepper(model, source, hidden)
+    hidden = hidden_logits(constraints or (), model.config.target_size, source.device)
+    stepper = Stepper(model, source, hidden)
     return search_with(stepper, source, limits, settings, constraints, observer)
 
 
@@ -59,7 +55,7 @@ def search_with(
     while beams.numbers:
         log_probs = stepper.step(beams.tokens)  # (B, K, V)
         candidates = search.candidates(beams, log_probs)
-        search.set_aside(beams, candidates, stepper.penalties())
+        search.set_aside(beams, candidates)
         parents, beams = search.survivors(beams, candidates)
         stepper.follow(parents)
         going = search.still_going(beams)
@@ -107,14 +103,12 @@ class BeamSearch:
         limits = torch.tensor([self.limits[number] for number in beams.numbers], device=tokens.device)
         return (tokens == self.eos) | (limits <= beams.length + 1)[:, None]
 
-    def set_aside(self, beams: Beams, candidates: Candidates, penalties: Tensor | None) -> None:
+    def set_aside(self, beams: Beams, candidates: Candidates) -> None:
         """Put candidates that end into the pools, if they are among the best `beam` of all candidates."""
         ended, stuck = candidates.ended(self.settings.beam)
-        coverage = None if penalties is None or not ended else penalties.tolist()
         prefixes = beams.hypotheses([(row, candidate.parent) for row, candidate in ended])
         for (row, candidate), prefix in zip(ended, prefixes, strict=True):
             score = normalised(candidate.total, beams.length + 1, self.settings.length_penalty)
-            score += 0.0 if coverage is None else coverage[row][candidate.parent]
             if self.pools[beams.numbers[row]].would_take(score):
                 has_ended = candidate.token == self.eos
                 hypothesis = replace(prefix, score=score).followed_by(candidate.token, candidate.log_prob, has_ended)
@@ -158,11 +152,6 @@ class BeamSearch:
 
     def is_done(self, number: int, best: float, length: int) -> bool:
         """Return whether the search of a sentence is done; `best` is the log P of its best unfinished hypothesis."""
-        pool, alpha = self.pools[number], self.settings.length_penalty
-        if best == -math.inf:
+        if not self.observer.is_wanted(number):
             return True
-        if self.settings.beam == 1 or self.settings.stopping == "first":
-            return len(pool.best) == pool.size
-        if self.settings.stopping == "likely":
-            return pool.nth_score(pool.size) >= normalised(best, length, alpha)
-        return pool.nth_score(self.settings.n_best) >= best_attainable(best, length, self.limits[number], alpha)
+        return is_finished(self.pools[number], best, length, self.limits[number], self.settings)

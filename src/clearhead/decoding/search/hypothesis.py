@@ -1,4 +1,4 @@
-"""Hypotheses and their scores: log P / length^α plus the coverage penalty.
+"""Hypotheses and their scores: log P / length^α.
 
 An upper bound on the score of all continuations of a hypothesis tells a search when it can stop.
 """
@@ -6,6 +6,8 @@ An upper bound on the score of all continuations of a hypothesis tells a search 
 import bisect
 import math
 from dataclasses import dataclass, field, replace
+
+from clearhead.decoding.search.settings import SearchSettings
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def best_attainable(log_prob: float, length: int, limit: int, length_penalty: fl
     """Return a score that no continuation of a hypothesis exceeds: log P / limit^α
 
     Every further token adds a log-probability of at most 0, so log P of a continuation is at most `log_prob`, which is
-    at most 0. Dividing by the largest possible length gives the largest score. The coverage penalty only lowers it.
+    at most 0. Dividing by the largest possible length gives the largest score.
     """
     return normalised(log_prob, max(length, limit), length_penalty)
 
@@ -66,3 +68,14 @@ class Pool:
     def nth_score(self, number: int) -> float:
         """Return the n-th best score, counted from 1, or -∞ if there are fewer hypotheses."""
         return self.best[number - 1].score if len(self.best) >= number else -math.inf
+
+
+def is_finished(pool: Pool, best: float, length: int, limit: int, settings: SearchSettings) -> bool:
+    """Return whether the search of a sentence is finished; `best` is the log P of its best unfinished hypothesis."""
+    if best == -math.inf:
+        return True
+    if settings.beam == 1 or settings.stopping == "first":
+        return len(pool.best) == pool.size
+    if settings.stopping == "likely":
+        return pool.nth_score(pool.size) >= normalised(best, length, settings.length_penalty)
+    return pool.nth_score(settings.n_best) >= best_attainable(best, length, limit, settings.length_penalty)

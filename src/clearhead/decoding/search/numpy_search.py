@@ -6,15 +6,14 @@ At each step every hypothesis is extended by every token, and the best `beam` of
 into a pool. A beam of 1 is greedy search.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from clearhead.decoding.search.hypothesis import Hypothesis, Pool, best_attainable, normalised
+from clearhead.decoding.search.hypothesis import Hypothesis, Pool, is_finished, normalised
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.model.config import ModelConfig
 from clearhead.model.numpy_transformer import Array, Ids, log_softmax
@@ -48,12 +47,18 @@ class StepwiseModel(Protocol[C]):
 
 
 def numpy_search(
-    model: StepwiseModel[C], source: Ids, limits: Sequence[int], settings: SearchSettings, hidden: Sequence[int] = ()
+    model: StepwiseModel[C],
+    source: Ids,
+    limits: Sequence[int],
+    settings: SearchSettings,
+    hidden: Sequence[int] = (),
+    is_wanted: Callable[[int], bool] = lambda number: True,
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` best hypotheses of each sentence of `source` (B, S), best first.
 
     `limits` are the maximum lengths, including eos; a hypothesis that reaches its limit is returned as it is.
-    `hidden` are tokens of other scripts than that of the target language, whose probability is 0.
+    `hidden` are tokens of other scripts than that of the target language, whose probability is 0. The search of a
+    sentence stops after the step in which `is_wanted` returns False for its number.
     """
     hidden_logits = np.zeros(model.config.target_size, dtype=np.float32)
     hidden_logits[list(hidden)] = -np.inf
@@ -80,7 +85,7 @@ def numpy_search(
         going = [
             row
             for row, (number, best) in enumerate(zip(beams.numbers, beams.totals[:, 0].tolist(), strict=True))
-            if not _is_done(pools[number], best, beams.length, limits[number], settings)
+            if is_wanted(number) and not is_finished(pools[number], best, beams.length, limits[number], settings)
         ]
         if len(going) < len(beams.numbers):
             beams = beams.only(going)
@@ -166,14 +171,3 @@ def _extended(beams: _Beams, candidates: _Candidates, choice: Ids, is_ended: npt
         np.where(has_ended, np.float32(-np.inf), totals),
         beams.numbers,
     )
-
-
-def _is_done(pool: Pool, best: float, length: int, limit: int, settings: SearchSettings) -> bool:
-    """Return whether the search of a sentence is done; `best` is the log P of its best unfinished hypothesis."""
-    if best == -math.inf:
-        return True
-    if settings.beam == 1 or settings.stopping == "first":
-        return len(pool.best) == pool.size
-    if settings.stopping == "likely":
-        return pool.nth_score(pool.size) >= normalised(best, length, settings.length_penalty)
-    return pool.nth_score(settings.n_best) >= best_attainable(best, length, limit, settings.length_penalty)

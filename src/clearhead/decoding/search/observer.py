@@ -1,4 +1,4 @@
-"""Observe the choices of a beam search; used to explain a search."""
+"""Observe the choices of a beam search, to explain it, and stop it for a sentence that is no longer wanted."""
 
 from typing import Protocol
 
@@ -13,6 +13,9 @@ class SearchObserver(Protocol):
     """Is called at every step of a beam search; it must not change anything."""
 
     is_on: bool
+
+    def is_wanted(self, number: int) -> bool:
+        """Return whether the translation of a sentence is still wanted; if not, its search stops after this step."""
 
     def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
         """Receive the log-probabilities (B, K, V) of the next tokens after `beams`, before rules hide any of them."""
@@ -31,6 +34,10 @@ class NoObserver:
     """An observer that does nothing."""
 
     is_on = False
+
+    def is_wanted(self, number: int) -> bool:
+        """Return True."""
+        return True
 
     def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
         """Do nothing."""

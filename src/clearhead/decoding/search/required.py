@@ -73,11 +73,15 @@ def next_tokens(tokens: Sequence[int], required: Sequence[Phrase]) -> set[int]:
 
 
 def _is_in(phrase: Phrase, tokens: Sequence[int]) -> bool:
-    return any(tuple(tokens[i : i + len(phrase)]) == phrase for i in range(len(tokens) - len(phrase) + 1))
+    return phrase[0] in tokens and any(
+        tuple(tokens[i : i + len(phrase)]) == phrase for i in range(len(tokens) - len(phrase) + 1)
+    )
 
 
 def _matched_length(phrase: Phrase, tokens: Sequence[int]) -> int:
     """Return the length of the longest prefix of `phrase` (not all of it) that `tokens` ends with."""
-    return next(
-        n for n in range(min(len(phrase) - 1, len(tokens)), -1, -1) if tuple(tokens[len(tokens) - n :]) == phrase[:n]
-    )
+    for n in range(min(len(phrase) - 1, len(tokens)), 0, -1):
+        # most phrases fail at the last token, without a slice
+        if tokens[-1] == phrase[n - 1] and tuple(tokens[len(tokens) - n :]) == phrase[:n]:
+            return n
+    return 0

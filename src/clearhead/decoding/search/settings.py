@@ -1,6 +1,7 @@
 """The settings of greedy search, beam search and sampling."""
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,13 +12,11 @@ from clearhead.settings import MisfitError, Settings
 class SearchSettings(Settings):
     """Settings of a search; the defaults are greedy search."""
 
+    retired: ClassVar[Mapping[str, Any]] = {"coverage_penalty": 0.0}
     beam: int = Field(1, ge=1, le=4096, description="hypotheses kept at each step; 1 is greedy search")
     n_best: int = Field(1, ge=1, description="translations to return for each sentence, at most `beam`")
     length_penalty: float = Field(
         1.0, ge=0, le=10, description="a score is the log-probability divided by the length to this power; 0 is off"
-    )
-    coverage_penalty: float = Field(
-        0.0, ge=0, description="weight of the penalty for source tokens that received little attention; 0 is off"
     )
     stopping: Literal["first", "likely", "proved"] = Field(
         "first",

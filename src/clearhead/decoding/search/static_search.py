@@ -10,16 +10,18 @@ from torch import Tensor
 from clearhead.decoding.search.beam import BeamSearch
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.observer import NO_OBSERVER, SearchObserver
 from clearhead.decoding.search.record_reader import RecordReader
 from clearhead.decoding.search.rules import rules_of
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.static_step import StaticStep
 from clearhead.model import ModelConfig
+from clearhead.model.probe import Probe
 
 
 def can_choose(settings: SearchSettings, constraints: Sequence[Constraints], config: ModelConfig) -> bool:
     """Return whether a static step supports a search: no constraints, and no rule that depends on earlier tokens."""
-    is_plain = settings.no_repeat is None and not settings.coverage_penalty and not settings.is_sampling
+    is_plain = settings.no_repeat is None and not settings.is_sampling
     most_hidden = max((len(constraint.hidden) for constraint in constraints), default=0)
     # a token other than eos is always allowed
     has_choice = config.target_size - len(set(config.never_written)) - most_hidden > 1
@@ -27,12 +29,17 @@ def can_choose(settings: SearchSettings, constraints: Sequence[Constraints], con
 
 
 def static_search(
-    step: StaticStep, source: Tensor, limits: Sequence[int], settings: SearchSettings
+    step: StaticStep,
+    source: Tensor,
+    limits: Sequence[int],
+    settings: SearchSettings,
+    observer: SearchObserver = NO_OBSERVER,
 ) -> list[list[Hypothesis]]:
-    """Return the same hypotheses as `beam_search`, best first."""
+    """Return the same hypotheses as `beam_search`, best first; the observer only says what is still wanted."""
     config = step.model.config
-    search = BeamSearch(limits, settings, rules_of(settings, [Constraints()] * len(limits), config), config.eos)
-    step.start(step.model.encode(source, gates=step.gates))
+    rules = rules_of(settings, [Constraints()] * len(limits), config)
+    search = BeamSearch(limits, settings, rules, config.eos, observer)
+    step.start(step.model.encode(source, probe=Probe(gates=step.gates)))
     step.selection.start(limits, settings.min_length)
     reader, transfer = RecordReader(search), _RecordTransfer(step.selection.record, len(source))
     for number in range(max(limits)):

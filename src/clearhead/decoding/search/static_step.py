@@ -20,6 +20,7 @@ from clearhead.model.cache import BeamCache
 from clearhead.model.gates import NO_GATES, Gates, HeadGates
 from clearhead.model.key_values import KeyValues
 from clearhead.model.layers import BlockCache, DecoderBlock
+from clearhead.model.probe import Probe
 from clearhead.steps import NO_TRACE, Tracer
 
 _GRAIN = 32  # tokens: lengths are rounded up to multiples of this, so that a few recorded steps fit many batches
@@ -145,7 +146,7 @@ class StaticStep:
         )
 
     def _step(self) -> None:
-        logits = self.model.decode(self.tokens, self.memory, self.cache, gates=self.gates)  # (B, K, V)
+        logits = self.model.decode(self.tokens, self.memory, self.cache, probe=Probe(gates=self.gates))  # (B, K, V)
         if self.shape.hides:
             logits = logits + self.hidden
         self.log_probs = torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
@@ -202,7 +203,7 @@ class StaticStepper(Stepper):
 
     def __init__(self, step: StaticStep, source: Tensor) -> None:
         self.model, self.static = step.model, step
-        self.memory = step.model.encode(source, gates=step.gates)
+        self.memory = step.model.encode(source, probe=Probe(gates=step.gates))
         step.start(self.memory)
         self._rows = torch.arange(len(source), device=source.device)
 

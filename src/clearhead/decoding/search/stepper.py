@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from clearhead.model import Memory, SequenceModel
+from clearhead.model.probe import Probe
 from clearhead.steps import NO_TRACE, Tracer
 
 
@@ -21,7 +22,7 @@ class Stepper:
     def step(self, tokens: Tensor, trace: Tracer = NO_TRACE) -> Tensor:
         """Read the last token of every hypothesis (B, K, T); return log P of every next token: (B, K, V)."""
         last = tokens[..., -1] if tokens.shape[-1] else self._first(tokens)
-        logits = self.model.decode(last, self.memory, self.cache, trace=trace)  # (B, K, V)
+        logits = self.model.decode(last, self.memory, self.cache, probe=Probe(trace))  # (B, K, V)
         if self.hidden is not None:
             logits = logits + self.hidden  # not in place, because the trace has the logits of the model
         return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
@@ -40,7 +41,3 @@ class Stepper:
         self.memory = None if self.memory is None else self.memory.reorder(rows)
         if self.hidden is not None and len(self.hidden) > 1:
             self.hidden = self.hidden[rows]
-
-    def penalties(self) -> Tensor | None:
-        """Return the coverage penalty of each hypothesis (B, K), or None if there is none."""
-        return None

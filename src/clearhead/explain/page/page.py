@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from clearhead.worksheet.render.page import document, escape, minified, package_file, tag
+from clearhead.worksheet.render.page import content_policy, document, escape, minified, package_file, tag
 from clearhead.worksheet.render.roles import ATTENTION, FEED_FORWARD, KEY, QUERY, RESIDUAL, VALUE, Role
 
-_PACKAGE = "clearhead.explain.page"
+PACKAGE = "clearhead.explain.page"
 # In this order: a file may use at load time only what the files before it define.
 SCRIPTS = (
     *("elements", "data", "grid", "strip", "lanes", "why", "machine"),
@@ -22,9 +22,20 @@ _NUM_ALTERNATIVES = 3  # in the table for readers without JavaScript
 
 def explanation_page(data: Mapping[str, Any]) -> str:
     """Return the page of an explanation, or of a comparison of two sentences."""
-    style = minified(package_file("sheet.css") + package_file("explain.css", _PACKAGE))
-    script = "\n".join(package_file(f"{name}.js", _PACKAGE) for name in SCRIPTS)
-    return document(_title(data), style, script, 'class="clearhead explanation"', _body(data))
+    return document(_title(data), _style(), _script(), 'class="clearhead explanation"', _body(data))
+
+
+def explanation_policy() -> str:
+    """Return the Content-Security-Policy of these pages: that of each is the same, because it depends on no data."""
+    return content_policy(_style(), _script())
+
+
+def _style() -> str:
+    return minified(package_file("sheet.css") + package_file("explain.css", PACKAGE))
+
+
+def _script() -> str:
+    return "\n".join(package_file(f"{name}.js", PACKAGE) for name in SCRIPTS)
 
 
 def _title(data: Mapping[str, Any]) -> str:
@@ -45,10 +56,10 @@ def _body(data: Mapping[str, Any]) -> Iterator[str]:
     yield f'<ul class="legend" aria-label="Colours and letters">{roles}</ul></header>' if roles else "</header>"
     yield '<nav aria-label="Sections"><ul></ul></nav>'
     yield f'<main><div id="fallback">{"".join(_without_script(data))}</div></main>'
-    yield f'<script type="application/json" id="explanation">{_embedded(data)}</script>'
+    yield f'<script type="application/json" id="explanation">{embedded_json(data)}</script>'
 
 
-def _embedded(data: Mapping[str, Any]) -> str:
+def embedded_json(data: Mapping[str, Any]) -> str:
     """Return JSON that cannot end its script element: `<` is written as an escape, and everything is ASCII."""
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 

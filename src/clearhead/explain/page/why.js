@@ -43,8 +43,6 @@ function alternativesCard(token, at) {
   const rows = [];
   for (const other of token.alternatives) {
     rows.push(barRow(pieceText(other.piece), other.probability, percent(other.probability), other.token === token.token ? "chosen" : ""));
-    const goes = (DATA.continuations ?? []).find((one) => one.position === at && one.token === other.token);
-    if (goes) rows.push(make("li", { class: "continuation" }, "With this word: ", make("q", { dir: "auto" }, goes.text), ` (score ${write(goes.score, 4)})`));
   }
   return make("article", { class: "card plain" }, make("h4", {}, "What else could stand here"), make("ul", { class: "bars" }, rows));
 }

@@ -1,4 +1,4 @@
-"""The parts of a question as HTML: the sheet with its tables, and the worked lines. Moodle and Canvas show the same."""
+"""The parts of a question as HTML: the sheet with its tables, and the worked lines."""
 
 import re
 from collections.abc import Callable

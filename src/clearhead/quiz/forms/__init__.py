@@ -15,9 +15,7 @@ SUFFIXES = {
     "json": ".json",
     "notebook": ".ipynb",
     "moodle": ".xml",
-    "qti": ".zip",
 }
-COURSE_FORMS = ("moodle", "qti")  # one file with all sheets and their answers
 _MODULES = {"markdown": "markdown", "latex": "latex", "html": "html", "json": "key", "notebook": "notebook"}
 
 

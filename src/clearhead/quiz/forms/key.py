@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.errors import ClearheadError, QuizError
-from clearhead.files.bounded import UnreadableFileError, read_bounded
+from clearhead.files.reading import UnreadableFileError, read_bounded
 from clearhead.quiz.number import tidy_number
 from clearhead.quiz.request import QuizRequest
 from clearhead.quiz.sheet import QuizSheet, blank_cells, step_name

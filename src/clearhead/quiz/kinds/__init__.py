@@ -9,8 +9,10 @@ from importlib import import_module
 from typing import Any
 
 from clearhead.quiz.chance import Chance
+from clearhead.worksheet.worksheet import Worksheet
 
 Generator = Callable[[Chance, int], dict[str, Any]]
+Condition = Callable[[dict[str, Any], Worksheet], str]
 
 _GENERATORS = {
     "seq2seq-attention": "scores.draw_seq2seq",
@@ -31,21 +33,34 @@ _GENERATORS = {
     "convolution": "layers.draw_convolution",
     "softmax": "softmax.draw_softmax",
     "parts": "parts.draw_parts",
+    "multi-hop": "multi_hop.draw_multi_hop",
 }
+# Of sheets that are several exercises of `solve` under a name of their own.
+_SUMMARIES = {"multi-hop": "two layers of attention, the second of which reads what the first has gathered"}
+# A condition of a kind's own, which a draw must meet beside those of every sheet.
+_CONDITIONS = {"multi-hop": "multi_hop.broken_promise"}
 
 
 def generator_of(kind: str) -> Generator:
     """Return the generator of a kind."""
-    module, _, name = _GENERATORS[kind].partition(".")
-    generator: Generator = getattr(import_module(f"clearhead.quiz.kinds.{module}"), name)
+    generator: Generator = _imported(_GENERATORS[kind])
     return generator
 
 
-def kinds_with_generator() -> tuple[str, ...]:
-    """Return the kinds that have a generator, in the order of the kinds of `solve`."""
-    from clearhead.worksheet.kinds import KINDS
+def condition_of(kind: str) -> Condition:
+    """Return a function that says which condition of the kind a draw breaks, or an empty text."""
+    condition: Condition = _imported(_CONDITIONS[kind]) if kind in _CONDITIONS else lambda problem, key: ""
+    return condition
 
-    return tuple(kind for kind in KINDS if kind in _GENERATORS)
+
+def _imported(path: str) -> Any:
+    module, _, name = path.partition(".")
+    return getattr(import_module(f"clearhead.quiz.kinds.{module}"), name)
+
+
+def kinds_with_generator() -> tuple[str, ...]:
+    """Return the kinds that have a generator: those of `solve`, and multi-hop, a sheet of several exercises."""
+    return tuple(_GENERATORS)
 
 
 _DESCRIPTIONS: dict[str, tuple[str, str, str]] = {
@@ -139,7 +154,19 @@ _DESCRIPTIONS: dict[str, tuple[str, str, str]] = {
         "positions, then self-attention over their sum",
         "self-attention with two heads, then residual and norm",
     ),
+    "multi-hop": (
+        "two layers with the same weights and the answer after each, integers, one step",
+        "the same with one-decimal numbers, both layers",
+        "two layers with weights of their own, every line rounded",
+    ),
 }
+
+
+def summary_of(kind: str) -> str:
+    """Return in a few words what the sheets of a kind are about."""
+    from clearhead.worksheet.kinds import KINDS
+
+    return KINDS[kind].summary if kind in KINDS else _SUMMARIES[kind]
 
 
 def describe_kind(kind: str) -> tuple[str, str, str]:

@@ -41,7 +41,7 @@ async function send(address, options) {
       continue;
     }
     if (answer.status === 401 || answer.status === 403) find("#key-form").hidden = false;
-    throw new ApiError(answer.status, await sentenceOf(answer));
+    throw new ApiError(answer.status, answer.status === 401 ? text("error.key") : await sentenceOf(answer));
   }
 }
 
@@ -57,7 +57,6 @@ export const get = async (address, signal) => (await send(address, { signal })).
 export const post = async (address, body, signal) => (await postJson(address, body, signal)).json();
 export const postForPage = async (address, body, signal) => (await postJson(address, body, signal)).text();
 export const upload = async (address, form, signal) => (await send(address, { method: "POST", body: form, signal })).json();
-export const remove = (address) => send(address, { method: "DELETE" });
 
 const postJson = (address, body, signal) => send(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
 

@@ -6,6 +6,7 @@ import { afterPause, arrowKeys, fillSelect, find, findAll, latestOnly, onAddress
 import { markFaults } from "./faults.js";
 import { showInFrame } from "./frames.js";
 import { makeMarking } from "./marking.js";
+import { makePractice } from "./practice.js";
 import { makeForm } from "./problem_form.js";
 import { text } from "./texts.js";
 import { writeYaml } from "./yaml.js";
@@ -60,9 +61,9 @@ function showEntry() {
 }
 
 // ---- what was typed stays when the page is left ----
-const draft = () => ({ kind: find("#kind").value, example: find("#example").value, detail: find("#detail").value, isText, isTextChanged, text: textBox.value, data: readForm(), task: find("[role=tab][aria-selected=true]").id, marking: marking.draft() });
+const draft = () => ({ kind: find("#kind").value, example: find("#example").value, detail: find("#detail").value, isText, isTextChanged, text: textBox.value, data: readForm(), task: find("[role=tab][aria-selected=true]").id, marking: marking.draft(), number: practice.number() });
 const keep = () => keepDraft(draft());
-function restore(kept) {
+function restore(kept, number) {
   listExamples(kept.kind);
   fillSelect(find("#example"), [...find("#example").options].map((option) => [option.value, option.textContent]), kept.example);
   find("#detail").value = kept.detail;
@@ -71,6 +72,7 @@ function restore(kept) {
   isTextChanged = kept.isTextChanged;
   showEntry();
   marking.restore(kept.marking);
+  sheetNumber = number ?? kept.number;
   showTask(find(`#${kept.task}`));
 }
 
@@ -128,8 +130,10 @@ textBox.addEventListener("input", () => {
   later();
 });
 
-// ---- the two tasks ----
+// ---- the tasks ----
 const marking = makeMarking({ problem, onChange: keep });
+const practice = makePractice({ onChange: keep });
+let sheetNumber = ""; // of the practice sheet to open with its task
 const tabs = findAll("[role=tab]");
 arrowKeys(find("[role=tablist]"), "[role=tab]");
 for (const tab of tabs) {
@@ -144,19 +148,28 @@ function showTask(chosen) {
     find(`#${tab.getAttribute("aria-controls")}`).hidden = tab !== chosen;
   }
   if (chosen.id === "tab-mark") marking.begin();
+  if (chosen.id === "tab-practice") practice.begin(sheetNumber);
   keep();
 }
-onAddress(({ kind }) => kindOf(kind) && showKind(kind));
+function openSheet(number) {
+  sheetNumber = number;
+  if (find("#practice").hidden) showTask(find("#tab-practice"));
+  else practice.begin(number);
+}
+onAddress(({ kind, number }) => (number ? openSheet(number) : kindOf(kind) && showKind(kind)));
 
 // ---- start ----
 async function begin() {
   try {
     catalogue = await get("/v1/exercises");
+    showError(find("#solve-error"), null);
     fillSelect(find("#kind"), catalogue.kinds.map((kind) => [kind.name, kind.name]));
     marking.listSamples(catalogue.workings);
     const kept = readDraft();
-    if (kindOf(kept?.kind)) restore(kept);
+    const { number } = readState(); // solving writes another state
+    if (kindOf(kept?.kind)) restore(kept, number);
     else showKind(kindOf(readState().kind) ? readState().kind : (catalogue.kinds.find((kind) => kind.name === "self-attention") ?? catalogue.kinds[0]).name);
+    if (number && find("#practice").hidden) openSheet(number);
   } catch (error) {
     showError(find("#solve-error"), error, begin);
   }

@@ -36,7 +36,7 @@
     for (const { name, value } of page.body.attributes) if (name === "class" || name.startsWith("data-")) document.body.setAttribute(name, value);
     if (page.title) document.title = page.title;
     document.body.replaceChildren(...page.body.childNodes);
-    globalThis.LIVE = { texts: message.texts ?? {}, send };
+    globalThis.LIVE = { texts: message.texts ?? {}, work: message.work, send };
     const loaded = scripts.map((name) => {
       const script = document.createElement("script");
       script.src = `/static/${name}`;

@@ -1,11 +1,11 @@
 // Pages in sandboxed frames: the frame asks for its content, shows it, and replaces the frame before it when it is drawn.
 import { make } from "./elements.js";
 
-// Show content of a kind (explanation, worksheet, marks, card) in a box. `onMessage` gets what the page in the frame sends
+// Show content of a kind (explanation, worksheet, marks, quiz, card) in a box. `onMessage` gets what the page in the frame sends
 // later. Returns a function that sends a message to the page.
-export function showInFrame(box, { kind, label, content, onMessage = () => {}, hasOwnHeight = false }) {
+export function showInFrame(box, { kind, label, content, onMessage = () => {}, hasOwnHeight = false, hasDialogs = false }) {
   for (const waiting of box.querySelectorAll("iframe.waiting")) waiting.remove();
-  const frame = make("iframe", { src: `/frame/${kind}`, title: label, sandbox: "allow-scripts allow-downloads", class: "waiting" });
+  const frame = make("iframe", { src: `/frame/${kind}`, title: label, sandbox: `allow-scripts allow-downloads${hasDialogs ? " allow-modals" : ""}`, class: "waiting" });
   const send = (message) => frame.contentWindow?.postMessage(message, "*"); // the frame has no origin that could be named
   const listen = (event) => {
     if (!frame.isConnected) return window.removeEventListener("message", listen);

@@ -99,7 +99,7 @@
   const plainAlternativesCard = alternativesCard;
   alternativesCard = (token, at) => {
     const card = plainAlternativesCard(token, at);
-    const rows = [...card.querySelectorAll("li:not(.continuation)")];
+    const rows = [...card.querySelectorAll("li")];
     card.querySelector(".bars").classList.add("with-force");
     token.alternatives.forEach((other, n) => {
       if (other.token === token.token || /^(<.*>|▁*)$/.test(other.piece)) return; // not a word by itself

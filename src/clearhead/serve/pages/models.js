@@ -31,7 +31,6 @@ function modelView(model) {
     model.title ? make("p", { lang: "en" }, model.title) : null,
     make("dl", { class: "facts" }, facts.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
     model.scores?.length ? scoreTable(model.scores) : null,
-    model.has_film ? make("p", {}, make("a", { href: `/models/${encodeURIComponent(model.name)}/film` }, text("models.film"))) : null,
     cardView(model, address));
 }
 

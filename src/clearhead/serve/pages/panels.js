@@ -1,10 +1,10 @@
-// The two texts: words of the translation are buttons, words of the source lie in a mirror below the text area.
+// The two texts: words of the translation can have the focus, words of the source lie in a mirror below the text area.
 // A word that has the pointer, the focus or the caret lights up together with the words it is aligned with.
 import { arrowKeys, find, findAll, make, makeTabStop } from "./elements.js";
 import { linksOf, placesOf, wordsOf } from "./sentences.js";
 import { text } from "./texts.js";
 
-export function makePanels({ source, mirror, output, onWord, onSentence }) {
+export function makePanels({ source, mirror, output, onSentence }) {
   let sentences = [];
 
   // Return the words of both sides of a sentence, with their places and links.
@@ -42,7 +42,7 @@ export function makePanels({ source, mirror, output, onWord, onSentence }) {
       if (sentence.translation) {
         sentence.words = alignmentOf(sentence);
         above.push(...pieces(sentence.text, sentence.words.source, (word, at) => make("span", { "data-sentence": number, "data-word": at }, word)));
-        below.push(...pieces(sentence.translation.translation, sentence.words.target, (word, at) => make("button", { type: "button", class: "word", tabindex: -1, "data-sentence": number, "data-word": at, "aria-haspopup": "dialog", "aria-description": spoken(sentence, at) }, word)));
+        below.push(...pieces(sentence.translation.translation, sentence.words.target, (word, at) => make("span", { class: "word", tabindex: -1, "data-sentence": number, "data-word": at, "aria-description": spoken(sentence, at) }, word)));
       } else above.push(sentence.text);
       below.push(sentence.after);
     });
@@ -86,10 +86,6 @@ export function makePanels({ source, mirror, output, onWord, onSentence }) {
     });
   output.addEventListener("focusin", (event) => makeTabStop(findAll(".word", output), event.target));
   for (const kind of ["pointerleave", "focusout"]) output.addEventListener(kind, () => light("target", -1, -1));
-  output.addEventListener("click", (event) => {
-    const word = event.target.closest(".word");
-    if (word) onWord(sentences[Number(word.dataset.sentence)], Number(word.dataset.word), word);
-  });
   arrowKeys(output, ".word");
 
   // ---- the source: the pointer is above the text area, the mirror is below it ----
@@ -107,9 +103,5 @@ export function makePanels({ source, mirror, output, onWord, onSentence }) {
     light("source", number, sentences[number]?.words.source.findIndex((place) => place && inside >= place[0] && inside <= place[1]) ?? -1);
   });
 
-  function focusWord(sentence, at) {
-    const words = findAll(`[data-sentence="${sentences.indexOf(sentence)}"]`, output);
-    (words.find((word) => Number(word.dataset.word) === at) ?? words[0])?.focus();
-  }
-  return { show, clear, focusWord };
+  return { show, clear };
 }

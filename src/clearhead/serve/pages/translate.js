@@ -1,7 +1,6 @@
 // Translate: the text is translated after a pause, sentence by sentence; words of both sides light up together.
 import "./site.js";
 import { ApiError, get, onKey, post, showError } from "./api.js";
-import { makeAlternatives } from "./alternatives.js";
 import { keepDraft, readDraft } from "./drafts.js";
 import { addressOf, afterPause, fillSelect, find, flash, latestOnly, make, onAddress, readState, writeState } from "./elements.js";
 import { makePanels } from "./panels.js";
@@ -119,20 +118,8 @@ function showPart(parts) {
 
 const panels = makePanels({
   source: boxes.source, mirror: find("#mirror"), output: find("#output"),
-  onWord: (sentence, word, button) => alternatives.open(sentence, word, button),
   onSentence: (sentence) => showWhy(sentence),
 });
-const alternatives = makeAlternatives(find("#alternatives"), {
-  request: () => ({ source: sourceCode(), target: boxes.to.value, model: chosenModel() }),
-  onChoice: async (sentence, translation, word) => {
-    sentence.translation = translation;
-    sentence.isChosen = true;
-    show();
-    panels.focusWord(sentence, word);
-    find("#live").textContent = translation.translation;
-  },
-});
-
 const wholeTranslation = () => sentences.map((part) => part.before + (part.translation?.translation ?? "") + part.after).join("").trimEnd();
 
 function show() {
@@ -154,9 +141,7 @@ function showWhy(sentence) {
   const link = find("#why");
   link.hidden = !sentence;
   if (!sentence) return;
-  // a translation that was chosen is not what the model would write by itself
-  const prefix = sentence.isChosen ? sentence.translation.translation : null;
-  link.href = addressOf("/why", { source: sourceCode(), target: boxes.to.value, model: chosenModel(), text: sentence.text, prefix });
+  link.href = addressOf("/why", { source: sourceCode(), target: boxes.to.value, model: chosenModel(), text: sentence.text });
   const isSeveral = sentences.filter((part) => part.text).length > 1;
   find("span", link).textContent = isSeveral ? text("translate.why_of", { sentence: sentence.text }) : text("translate.why");
 }

@@ -1,7 +1,7 @@
-// Documents: a file is sent, its progress is shown as the server reports it, and the translated file is offered.
-import { remove, upload } from "./api.js";
+// Documents: a file is sent, and the translated file is offered.
+import { upload } from "./api.js";
 import { make } from "./elements.js";
-import { text, writeNumber } from "./texts.js";
+import { text } from "./texts.js";
 
 export function acceptFiles({ input, area, list, request }) {
   input.addEventListener("change", () => {
@@ -22,10 +22,11 @@ export function acceptFiles({ input, area, list, request }) {
 }
 
 async function start(file, list, { source, target, model }) {
+  const controller = new AbortController();
   const bar = make("progress", { "aria-label": text("upload.progress", { name: file.name }) });
-  const state = make("span", { class: "hint" }, text("upload.sending"));
-  const fault = make("p", { class: "error" });
-  const row = make("li", { class: "card" }, make("span", { class: "name" }, file.name), state, bar, fault);
+  const state = make("span", { class: "hint" }, text("translate.working"));
+  const cancel = make("button", { type: "button", class: "button", onclick: () => controller.abort() }, text("upload.cancel"));
+  const row = make("li", { class: "card" }, make("span", { class: "name" }, file.name), state, bar, cancel);
   list.prepend(row);
   const form = new FormData();
   form.set("file", file);
@@ -33,43 +34,17 @@ async function start(file, list, { source, target, model }) {
   form.set("target", target);
   if (model) form.set("model", model);
   try {
-    const answer = await upload("/v1/files", form);
-    follow(answer, { row, bar, state, fault, name: file.name });
+    const answer = await upload("/translate_file", form, controller.signal);
+    const href = new URL(answer.translatedFileUrl).pathname; // behind a proxy the server does not know its own name
+    const onclick = () => setTimeout(() => (state.textContent = text("upload.saved")), 500);
+    state.replaceChildren(make("a", { class: "button main", href, download: file.name, onclick }, text("upload.download")));
+    row.append(...answer.notes.map((note) => make("p", { class: "hint", lang: "en" }, note)));
   } catch (error) {
-    fail(error.message, { bar, state, fault });
+    if (controller.signal.aborted) return row.remove();
+    state.textContent = text("upload.failed");
+    row.append(make("p", { class: "error" }, error.message));
   }
-}
-
-function fail(sentence, { bar, state, fault }) {
   bar.remove();
-  state.textContent = text("upload.failed");
-  fault.textContent = sentence;
-}
-
-function follow({ id, events, download }, shown) {
-  const { row, bar, state, name } = shown;
-  const stream = new EventSource(events);
-  const cancel = make("button", { type: "button", class: "button", onclick: () => {
-    stream.close();
-    remove(`/v1/files/${encodeURIComponent(id)}`).catch(() => {}); // it may be gone already
-    row.remove();
-  } }, text("upload.cancel"));
-  row.append(cancel);
-  stream.addEventListener("progress", (event) => {
-    const { done, total } = JSON.parse(event.data);
-    bar.max = Math.max(1, total);
-    bar.value = done;
-    state.textContent = text("upload.sentences", { done: writeNumber(done), total: writeNumber(total) });
-  });
-  stream.addEventListener("done", () => {
-    stream.close();
-    cancel.remove();
-    bar.remove();
-    state.replaceChildren(make("a", { class: "button main", href: download, download: name, onclick: () => setTimeout(() => (state.textContent = text("upload.saved")), 500) }, text("upload.download")));
-  });
-  stream.addEventListener("error", (event) => {
-    stream.close(); // a broken connection would be opened again, but the server says everything only once
-    cancel.remove();
-    fail(event.data ? JSON.parse(event.data).error : text("error.network"), shown);
-  });
+  cancel.remove();
+  return undefined;
 }

@@ -1,4 +1,4 @@
-"""The place of this process among the ranks of a run, as torchrun or our own launcher states it in the environment.
+"""The place of this process among the ranks of a run, as torch's launcher states it in the environment.
 
 This module does not import torch: the command line asks whether a process is a rank before it loads anything else.
 """
@@ -6,13 +6,11 @@ This module does not import torch: the command line asks whether a process is a 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from clearhead.errors import RunError
 from clearhead.settings import shown
 
-# Set by our launcher: the file through which its ranks meet, the folder for their errors, the pipe that it keeps open.
-STORE, FAILURES, LIFELINE = "CLEARHEAD_STORE", "CLEARHEAD_FAILURES", "CLEARHEAD_LIFELINE"
+LAUNCHER = "CLEARHEAD_LAUNCHER"  # the process id of `train --devices`, which has started this process
 _NUMBERS = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
 _ADVICE = (
     "Start the processes with torchrun, which sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; for one process, "
@@ -32,18 +30,14 @@ class Membership:
     port: int = 0
     has_agent_store: bool = False  # torchrun's agent has opened the store, so no rank opens it
     attempt: str = "0"  # torchrun counts how often it has restarted the processes
-    store: Path | None = None  # the file of our launcher
-    failures: Path | None = None  # the folder of our launcher
+    is_launched: bool = False  # by `train --devices`
 
 
 def read_membership(environment: Mapping[str, str] = os.environ) -> Membership | None:
     """Return the place of this process among the ranks, or None if it was not started as one of several."""
     if "WORLD_SIZE" not in environment:
         return None
-    missing = [name for name in ("RANK", "WORLD_SIZE") if name not in environment]
-    is_ours = STORE in environment
-    if not is_ours:
-        missing += [name for name in ("MASTER_ADDR", "MASTER_PORT") if name not in environment]
+    missing = [name for name in ("RANK", "MASTER_ADDR", "MASTER_PORT") if name not in environment]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
         raise RunError(f"WORLD_SIZE is set, but {' and '.join(missing)} {verb} not. {_ADVICE}")
@@ -52,12 +46,10 @@ def read_membership(environment: Mapping[str, str] = os.environ) -> Membership |
     if not 0 <= rank < size:
         raise RunError(f"RANK = {rank} is not a rank of WORLD_SIZE = {size} processes: 0 to {size - 1}. {_ADVICE}")
     local = numbers.get("LOCAL_RANK", rank), numbers.get("LOCAL_WORLD_SIZE", size)
-    if is_ours:
-        failures = Path(environment[FAILURES]) if FAILURES in environment else None
-        return Membership(rank, size, *local, store=Path(environment[STORE]), failures=failures)
     return Membership(
         rank, size, *local, environment["MASTER_ADDR"], _number(environment, "MASTER_PORT"),
         environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True", environment.get("TORCHELASTIC_RESTART_COUNT", "0"),
+        LAUNCHER in environment,
     )  # fmt: skip
 
 

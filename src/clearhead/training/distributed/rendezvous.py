@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
-from torch._C._distributed_c10d import FileStore, PrefixStore, Store, TCPStore
+from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
 from clearhead.errors import ConfigError, RunError
 from clearhead.model.device import choose_device
@@ -76,10 +76,6 @@ def _meet(membership: Membership, seconds: float) -> Store:
 
 def _open_store(membership: Membership, seconds: float) -> Store:
     limit = timedelta(seconds=seconds)
-    if membership.store is not None:
-        store = FileStore(str(membership.store), membership.size)
-        store.set_timeout(limit)
-        return store
     is_master = membership.rank == 0 and not membership.has_agent_store
     place = f"{membership.address}:{membership.port}"
     try:

@@ -34,9 +34,9 @@ def document(title: str, style: str, script: str, attributes: str, lines: Iterab
 
     `script` comes after the code that all pages share (`keys.js`), in one element, so that the policy needs one hash.
     """
+    policy = content_policy(style, script)
     style += _PAPER
     script = package_file("keys.js") + script
-    policy = f"default-src 'none'; style-src {_fingerprint(style)}; script-src {_fingerprint(script)}"
     return "\n".join(
         [
             "<!DOCTYPE html>",
@@ -55,6 +55,12 @@ def document(title: str, style: str, script: str, attributes: str, lines: Iterab
             "</body></html>\n",
         ]
     )
+
+
+def content_policy(style: str, script: str) -> str:
+    """Return the Content-Security-Policy of a page with this style and script, which blocks all others."""
+    fingerprints = _fingerprint(style + _PAPER), _fingerprint(package_file("keys.js") + script)
+    return "default-src 'none'; style-src {}; script-src {}".format(*fingerprints)
 
 
 def _fingerprint(text: str) -> str:

@@ -1,6 +1,6 @@
 """Tables on a page: their header, labels and stray numbers are distinguished from their cells."""
 
-from clearhead.check.read.page_table import StrayNumber, as_table, number_rows, table_cells
+from clearhead.check.read.page_table import NumberLines, StrayNumber, as_table, table_cells
 
 
 def test_a_line_of_pipes_has_no_cells_outside_them():
@@ -10,9 +10,9 @@ def test_a_line_of_pipes_has_no_cells_outside_them():
 
 def test_rows_of_bare_numbers_end_where_words_begin():
     lines = ["1 2", "3, 4", "and so on", "5 6"]
-    assert number_rows(lines, 0) == [["1", "2"], ["3", "4"]]
-    assert number_rows(lines, 2) == []
-    assert number_rows(["7"], 0) == [], "one number alone is no matrix"
+    assert NumberLines(lines).rows(0) == [["1", "2"], ["3", "4"]]
+    assert NumberLines(lines).rows(2) == []
+    assert NumberLines(["7"]).rows(0) == [], "one number alone is no matrix"
 
 
 def test_a_header_a_corner_and_labels_are_not_numbers():

@@ -254,3 +254,10 @@ def test_a_broken_spreadsheet_is_refused():
 def test_a_sheet_with_a_far_cell_is_refused():
     with pytest.raises(ProblemError, match="is too large"):
         read_xlsx(book(("A1", "Q", "General"), ("A70000", 1, "General")))
+
+
+def test_a_number_format_that_no_spreadsheet_allows_is_not_searched() -> None:
+    assert shown_text(1.5, "[" * 100_000) == "1.5"  # linear; a search from each bracket to the end took minutes
+    assert shown_text(1.5, "[" * 200 + "0.00") == "1.5"
+    assert shown_text(1.5, "0." + "0" * 1_000_000 + "E+00") == "1.5"
+    assert shown_text(1.5, "[Red][$-409]0.00") == "1.50"

@@ -55,7 +55,6 @@ def test_a_converted_model_translates_without_torch(place: ModelFolder) -> None:
         ({"beam": 4, "stopping": "proved"}, "by the rule 'first', not 'proved'"),
         ({"beam": 4, "stopping": "likely"}, "by the rule 'first', not 'likely'"),
         ({"temperature": 1.0}, "it draws different random numbers"),
-        ({"beam": 4, "stopping": "first", "coverage_penalty": 0.1}, "coverage penalty"),
         ({"no_repeat": 2}, "no_repeat"),
         ({"min_length": 2}, "min_length"),
         ({"beam": 15, "stopping": "first"}, "a beam of 15 needs more than 30 tokens, but the vocabulary has 30"),
@@ -80,7 +79,6 @@ def test_plain_searches_are_supported(settings: dict[str, Any], place: ModelFold
         ("required", "it does not support required phrases"),
         ("alignment", "it does not support alignments"),
         ("explain", "it does not support explanations"),
-        ("alternatives", "it does not support alternatives"),
         ("token_scores", "it does not support token scores"),
     ],
 )
@@ -172,3 +170,18 @@ def test_many_batches_are_not_split() -> None:
     batches = batches_by_length(requests, 12)
     assert shared(batches, 2) == batches
     assert shared([], 2) == []
+
+
+def test_no_batch_is_begun_for_requests_that_nobody_waits_for(place: ModelFolder) -> None:
+    engine = open_ctranslate2(place)
+    begun: list[int] = []
+
+    def is_wanted() -> bool:
+        begun.append(1)
+        return len(begun) <= 40
+
+    requests = [Request((5, 7, 2), 9, is_wanted=is_wanted) for _ in range(97)]
+    settings = SearchSettings(batch_tokens=3)  # a sentence in each batch
+    outcomes = engine.translate(requests, settings)
+    assert sum(map(bool, outcomes)) == 40
+    assert len(engine.translate([Request((5, 7, 2), 9)], settings)[0]) == 1

@@ -33,7 +33,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
         (EngineNeeds(uses=("alignment", "explain")), "it does not support explanations"),
         (EngineNeeds(uses=("required",)), "it does not support required phrases"),
         (EngineNeeds(SearchSettings(temperature=1.0)), "it does not sample"),
-        (EngineNeeds(SearchSettings(coverage_penalty=0.2)), "it has no coverage penalty"),
         (EngineNeeds(SearchSettings(no_repeat=3)), "it does not support no_repeat"),
     ],
 )

@@ -13,8 +13,6 @@ from clearhead.formats.model_folder import ModelFolder, find_model
 from tests.small_run import make_run
 
 pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
-pytest.importorskip("onnxruntime", reason="the engine is an extra: pip install '.[onnx]'")
-pytest.importorskip("onnx", reason="the engine is an extra: pip install '.[onnx]'")
 FIRST = Path(__file__).parents[3] / "golden" / "first_release"
 DRAWN = EngineNeeds(SearchSettings(temperature=1.0))
 
@@ -33,7 +31,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
         ("torch", EngineNeeds(), "torch"),
         ("ctranslate2", EngineNeeds(), "ctranslate2"),
         ("numpy", EngineNeeds(), "numpy"),
-        ("onnx", EngineNeeds(), "onnx"),
         ("auto", EngineNeeds(num_characters=7), "numpy"),
         ("auto", EngineNeeds(num_characters=10**6), "ctranslate2"),
         ("auto", EngineNeeds(uses=("alignment",), num_characters=7), "numpy"),
@@ -67,6 +64,12 @@ def test_a_larger_model_leaves_fewer_characters_to_numpy(model: ModelFolder, mon
     monkeypatch.setattr(opening, "num_parameters", lambda config: 40_000_000)
     assert is_soonest(model, EngineNeeds(num_characters=150))
     assert not is_soonest(model, EngineNeeds(num_characters=600))
+
+
+def test_numpy_is_not_chosen_for_a_model_that_it_cannot_run(tmp_path: Path) -> None:
+    recurrent = find_model(make_run(tmp_path, architecture="recurrent", attention="dot"))
+    assert not is_soonest(recurrent, EngineNeeds(num_characters=7))
+    assert open_engine(recurrent, EngineChoice("auto", "cpu"), EngineNeeds(num_characters=7)).engine.name == "torch"
 
 
 def test_a_wide_beam_leaves_fewer_characters_to_numpy(model: ModelFolder) -> None:
@@ -106,12 +109,13 @@ def test_a_requested_engine_that_is_not_installed_is_an_error(
         )
 
 
-@pytest.mark.parametrize("runtime", ["ctranslate2", "onnx"])
-def test_an_export_is_only_run_by_its_own_engine(runtime: str) -> None:
-    export = find_model(FIRST / runtime)
+def test_an_export_is_only_run_by_its_own_engine() -> None:
+    export = find_model(FIRST / "ctranslate2")
     for needs in (EngineNeeds(), EngineNeeds(num_characters=7)):
-        assert open_engine(export, EngineChoice("auto", "cpu"), needs).engine.name == runtime
-    with pytest.raises(ConfigError, match=f"which the engine torch cannot run. Use the engine {runtime}, or the model"):
+        assert open_engine(export, EngineChoice("auto", "cpu"), needs).engine.name == "ctranslate2"
+    with pytest.raises(
+        ConfigError, match="which the engine torch cannot run. Use the engine ctranslate2, or the model"
+    ):
         open_engine(export, EngineChoice("torch", "cpu"), EngineNeeds())
     with pytest.raises(
         ConfigError, match="in float32, and cannot be run in int8. Use float32, or export the model again"
@@ -122,7 +126,7 @@ def test_an_export_is_only_run_by_its_own_engine(runtime: str) -> None:
 
 
 def test_the_extra_of_an_engine_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "is_installed", lambda package: package != "onnxruntime")
-    for model, engine in ((find_model(FIRST / "onnx"), "auto"), (find_model(FIRST / "run"), "onnx")):
-        with pytest.raises(ConfigError, match=r"the engine onnx needs onnxruntime, which is not installed.*\[onnx\]"):
+    monkeypatch.setattr(opening, "is_installed", lambda package: package != "ctranslate2")
+    for model, engine in ((find_model(FIRST / "ctranslate2"), "auto"), (find_model(FIRST / "run"), "ctranslate2")):
+        with pytest.raises(ConfigError, match=r"the engine ctranslate2 needs ctranslate2, which is not inst.*\[fast\]"):
             open_engine(model, EngineChoice(engine, "cpu"), EngineNeeds())  # type: ignore[arg-type]

@@ -54,7 +54,7 @@ def run_search(search: BeamSearch, steps: Sequence[Tensor]) -> None:
     for log_probs in steps:
         rows = log_probs[beams.numbers, : beams.totals.shape[1]].clone()  # at first there is one hypothesis
         candidates = search.candidates(beams, rows)
-        search.set_aside(beams, candidates, None)
+        search.set_aside(beams, candidates)
         beams = search.survivors(beams, candidates)[1]
         beams = beams.only(torch.tensor(search.still_going(beams), dtype=torch.long))
         if not beams.numbers:

@@ -91,7 +91,7 @@ def test_stopping_early_does_not_change_the_result(n_best: int, alpha: float, mo
     model = random_model(3)
     source = sources(model)
     early = search(model, source, beam=3, n_best=n_best, length_penalty=alpha, stopping="proved")
-    monkeypatch.setattr("clearhead.decoding.search.beam.best_attainable", lambda *_: math.inf)
+    monkeypatch.setattr("clearhead.decoding.search.hypothesis.best_attainable", lambda *_: math.inf)
     late = search(model, source, beam=3, n_best=n_best, length_penalty=alpha, stopping="proved")
     assert [[hypothesis.tokens for hypothesis in row] for row in late] == [
         [hypothesis.tokens for hypothesis in row] for row in early

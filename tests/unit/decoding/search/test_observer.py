@@ -40,6 +40,9 @@ class Witness:
     endings: list[tuple[int, Hypothesis, Hypothesis | None]] = field(default_factory=list)
     stops: list[tuple[int, int, float]] = field(default_factory=list)
 
+    def is_wanted(self, number: int) -> bool:
+        return True
+
     def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
         assert rules.rules
         self.log_probs.append(log_probs.clone())

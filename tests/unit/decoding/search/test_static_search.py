@@ -73,7 +73,6 @@ def test_a_recorded_step_chooses_as_a_search_does(options: dict[str, Any]) -> No
     ("options", "constraint"),
     [
         ({"no_repeat": 2}, Constraints()),
-        ({"coverage_penalty": 0.5}, Constraints()),
         ({"temperature": 1.0}, Constraints()),
         ({}, Constraints(prefix=(7,))),
         ({}, Constraints(forbidden=((7, 5),))),

@@ -56,9 +56,3 @@ def test_a_traced_step_is_the_same_step() -> None:
     tokens, trace = source.new_empty(2, 1, 0), PartTrace(("decoder.1.cross_attention",))
     assert_close(Stepper(model, source).step(tokens, trace), Stepper(model, source).step(tokens))
     assert len(trace.find("softmax")) == model.config.num_heads
-
-
-@torch.inference_mode()
-def test_without_a_coverage_penalty_there_are_no_penalties() -> None:
-    model = random_model(36)
-    assert Stepper(model, sources(model)).penalties() is None

@@ -43,10 +43,6 @@ def translation(layers: int = 3, heads: int = 5, width: int = 7, seed: int = 3) 
         },
         "left_out": [{"word": 2, "source": "The black <b>s", "translation": "Der Schwarze springt"}],
         "search": search(),
-        "continuations": [
-            {"position": 3, "token": 9, "piece": "▁rennt", "probability": 0.08, "text": "Der schwarze Hund rennt über den Zaun",
-             "pieces": TARGET, "log_prob": -3.1, "score": -0.7}
-        ],
         "sums": {f"decoder.{layers - 2}.cross_attention.head.1": cross[1], "encoder.0.self_attention.head.0": encoder[1]},
         "classes": None,
         "notes": [],
@@ -70,7 +66,7 @@ def text(length: int = 11, layers: int = 2, heads: int = 3, width: int = 5) -> d
         "attention": {"encoder": None, "decoder": stack[0], "cross": None},
         "rollout": {"formula": FORMULA, "encoder": None, "decoder": weights, "decoder_to_source": None},
         "tokens": [_token(draw, at, layers, pieces[at], length) for at in range(length)],
-        "search": None, "sums": {}, "left_out": [], "continuations": [],
+        "search": None, "sums": {}, "left_out": [],
     }  # fmt: skip
 
 
@@ -92,7 +88,7 @@ def classes() -> dict[str, Any]:
         **data, "kind": "classes", "model": _model("encoder", 3, 5, 7), "target": None, "translation": None,
         "attention": {"encoder": data["attention"]["encoder"], "decoder": None, "cross": None},
         "rollout": {**data["rollout"], "decoder": None, "decoder_to_source": None},
-        "tokens": [], "search": None, "classes": some, "sums": {}, "continuations": [], "left_out": [],
+        "tokens": [], "search": None, "classes": some, "sums": {}, "left_out": [],
     }  # fmt: skip
 
 

@@ -165,5 +165,5 @@ def test_a_number_without_a_key_file_and_an_unknown_form_get_one_sentence(sheet:
         load_numbered_key("trace-v1-00-A", tmp_path / "none")
     with pytest.raises(QuizError, match=r"'markdwn' is not a form of a single sheet. Did you mean 'markdown'\?"):
         write_form(sheet, "markdwn")
-    assert set(SUFFIXES) == {"markdown", "latex", "html", "json", "notebook", "moodle", "qti"}
+    assert set(SUFFIXES) == {"markdown", "latex", "html", "json", "notebook", "moodle"}
     assert told_apart_sentence(sheet).startswith("At this rounding the answers differ from what these wrong rules give")

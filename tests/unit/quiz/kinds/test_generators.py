@@ -13,6 +13,7 @@ from clearhead.quiz.kinds import (
     generator_of,
     kinds_with_generator,
     layers,
+    multi_hop,
     parts,
     positions,
     recurrent,
@@ -22,7 +23,7 @@ from clearhead.quiz.kinds import (
 )
 from clearhead.quiz.kinds.numbers import Numbers
 
-MODULES = (attention, blocks, layers, parts, positions, recurrent, scores, softmax, word_vectors)
+MODULES = (attention, blocks, layers, multi_hop, parts, positions, recurrent, scores, softmax, word_vectors)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -1,7 +1,5 @@
 """The place of a process among the ranks, as the environment states it."""
 
-from pathlib import Path
-
 import pytest
 
 from clearhead.errors import RunError
@@ -25,10 +23,9 @@ def test_the_variables_of_torchrun_are_read() -> None:
     assert read_membership(TORCHRUN) == Membership(5, 8, 1, 4, "node-a", 29500, True, "2")
 
 
-def test_the_variables_of_our_launcher_are_read() -> None:
-    environment = {"RANK": "1", "WORLD_SIZE": "2", "CLEARHEAD_STORE": "/x/store", "CLEARHEAD_FAILURES": "/x"}
-    expected = Membership(1, 2, 1, 2, store=Path("/x/store"), failures=Path("/x"))
-    assert read_membership(environment) == expected
+def test_our_launcher_is_recognised() -> None:
+    membership = read_membership({**TORCHRUN, "CLEARHEAD_LAUNCHER": "4711"})
+    assert membership == Membership(5, 8, 1, 4, "node-a", 29500, True, "2", is_launched=True)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from clearhead.formats import load_checkpoint
 from tests.ranks import RankServer
 from tests.unit.training import runs
 from tests.unit.training.distributed import jobs
@@ -42,14 +41,11 @@ def assert_close(one: dict[str, Tensor], other: dict[str, Tensor]) -> None:
         torch.testing.assert_close(other[name], tensor, **TOLERANCE, msg=lambda text, name=name: f"{name}: {text}")
 
 
-@pytest.mark.parametrize(
-    ("size", "parallel"), [(2, "ddp"), (4, "ddp"), (2, "fsdp"), pytest.param(4, "fsdp", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("size", [2, 4])
 def test_the_number_of_processes_does_not_change_the_training(
-    ranks: RankServer, alone: runs.Result, tmp_path: Path, size: int, parallel: str
+    ranks: RankServer, alone: runs.Result, tmp_path: Path, size: int
 ) -> None:
-    changes = runs.merged(CHANGES, {"training": {"parallel": parallel}})
-    results = ranks.run(size, jobs.train, folder=str(tmp_path / "run"), changes=changes)
+    results = ranks.run(size, jobs.train, folder=str(tmp_path / "run"), changes=CHANGES)
     for result in results:
         assert result["outcome"]["steps"] == 12
         assert result["outcome"]["best_step"] == alone.outcome.best_step
@@ -65,53 +61,26 @@ def test_the_number_of_processes_does_not_change_the_training(
     assert not list((tmp_path / "run").rglob("*.part"))
 
 
-@pytest.mark.parametrize(("size", "parallel"), [(2, "ddp"), (2, "fsdp")])
-def test_a_resumed_run_of_as_many_processes_is_bit_identical(
-    ranks: RankServer, tmp_path: Path, size: int, parallel: str
-) -> None:
+def test_a_resumed_run_of_as_many_processes_is_bit_identical(ranks: RankServer, tmp_path: Path) -> None:
     # with dropout: every rank continues with its own random numbers
-    training = {"average": "ema", "parallel": parallel, "batch_tokens": 499}
+    training = {"average": "ema", "batch_tokens": 499}
     changes = {"model": {"dropout": 0.1}, "training": training}
     complete, resumed = tmp_path / "complete", tmp_path / "resumed"
-    ranks.run(size, jobs.train, folder=str(complete), changes=changes)
+    ranks.run(2, jobs.train, folder=str(complete), changes=changes)
     shutil.copytree(complete, resumed)
     shutil.rmtree(resumed / "checkpoints/step-00000012")  # as if it had been killed after update 8
     (resumed / "outcome.json").unlink()
-    results = ranks.run(size, jobs.train, folder=str(resumed), changes=changes, resume=True)
+    results = ranks.run(2, jobs.train, folder=str(resumed), changes=changes, resume=True)
     assert "Resuming from update 8." in results[0]["output"]
     assert runs.metrics(complete) == runs.metrics(resumed)
     names = ["last/model.safetensors", STATE]
-    names += [
-        str(path.relative_to(complete)) for path in complete.glob("checkpoints/step-00000012/shards/*.safetensors")
-    ]
-    assert len(names) == (2 + size if parallel == "fsdp" else 2)
     for name in names:
         assert runs.same(load_file(complete / name), load_file(resumed / name)), name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [((2, "ddp"), (4, "ddp")), ((4, "fsdp"), (2, "ddp")), ((2, "ddp"), (2, "fsdp"))],
-)
-def test_a_run_resumes_with_another_number_of_processes_and_another_mode(
-    ranks: RankServer, alone: runs.Result, tmp_path: Path, first: tuple[int, str], second: tuple[int, str]
-) -> None:
-    for (size, parallel), steps in ((first, 6), (second, 12)):
-        training = {"parallel": parallel, "steps": steps}
-        changes = runs.merged(CHANGES, {"training": training})
+def test_a_run_resumes_with_another_number_of_processes(ranks: RankServer, alone: runs.Result, tmp_path: Path) -> None:
+    for size, steps in ((2, 6), (4, 12)):
+        changes = runs.merged(CHANGES, {"training": {"steps": steps}})
         ranks.run(size, jobs.train, folder=str(tmp_path / "run"), changes=changes, resume=steps == 12)
     assert_close(alone.tensors(), load_file(tmp_path / "run/last/model.safetensors"))
-
-
-def test_one_process_resumes_a_sharded_run(ranks: RankServer, alone: runs.Result, tmp_path: Path) -> None:
-    changes = runs.merged(CHANGES, {"training": {"parallel": "fsdp", "steps": 7}})
-    ranks.run(2, jobs.train, folder=str(tmp_path / "run"), changes=changes)
-    place = tmp_path / "run/checkpoints/step-00000007"
-    assert sorted(path.name for path in (place / "shards").iterdir()) == [
-        "SHA256SUMS", "shard-00001-model-00001-of-00001.safetensors", "shard-00002-model-00001-of-00001.safetensors",
-    ]  # fmt: skip
-    load_checkpoint(place)  # consolidated, so that every command can use it
-    result = runs.train(tmp_path / "run", resume=True, **runs.merged(CHANGES, {"training": {"steps": 12}}))
-    assert "Resuming from update 7." in result.output
-    assert_close(alone.tensors(), result.tensors())

@@ -91,6 +91,7 @@ def test_a_wide_matrix_without_names_has_no_stray_ellipsis() -> None:
     assert "2 $\\times$ 12 of 2 $\\times$ 13 cells are shown" in text
 
 
+@pytest.mark.slow
 @needs_pdflatex
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_sheet_compiles_and_fits_the_page(
@@ -99,6 +100,7 @@ def test_every_shipped_sheet_compiles_and_fits_the_page(
     assert "Overfull" not in compiled(all_sheets[name].to_latex("products"), tmp_path)
 
 
+@pytest.mark.slow
 @needs_xelatex
 def test_fragments_of_all_shipped_sheets_compile_together_in_xelatex(
     all_sheets: dict[str, Worksheet], tmp_path: Path
@@ -112,12 +114,14 @@ def test_fragments_of_all_shipped_sheets_compile_together_in_xelatex(
     assert "Overfull" not in compiled(text, tmp_path, "xelatex")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detail", ["results", "matrices", "products"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_ten_tokens_fit_the_page(compiler: str, detail: Any, tmp_path: Path) -> None:
     assert "Overfull" not in compiled(ten_tokens().to_latex(detail), tmp_path, compiler)
 
 
+@pytest.mark.slow
 @needs_pdflatex
 def test_long_means_and_variances_fit_the_page(tmp_path: Path) -> None:
     x = np.random.default_rng(3).normal(size=(2, 13)) * 1000
@@ -125,6 +129,7 @@ def test_long_means_and_variances_fit_the_page(tmp_path: Path) -> None:
     assert "Overfull" not in compiled(sheet.to_latex("products"), tmp_path)
 
 
+@pytest.mark.slow
 @needs_pdflatex
 def test_numbers_of_a_hundred_digits_fit_the_page(tmp_path: Path) -> None:
     x = [[10.0 ** (100 + n) for n in range(14)], [1.0] * 14]
@@ -133,6 +138,7 @@ def test_numbers_of_a_hundred_digits_fit_the_page(tmp_path: Path) -> None:
     assert "Overfull" not in compiled(sheet.to_latex("products"), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_hostile_names_and_every_script_compile(compiler: str, tmp_path: Path) -> None:
     for tokens in (HOSTILE, SCRIPTS):

@@ -1,1 +1,0 @@
-"""The atlas of heads: the report of `clearhead heads` as one self-contained page."""

@@ -1,0 +1,287 @@
+"""Questions about stories that take one, two or three lookups, asked of encoders with one to four layers.
+
+"Karin: Paul. Paul: kitchen. kitchen: guitar. … Karin: it" says that Karin's brother is Paul, that he entered the
+kitchen, that a guitar is there, and asks what he picked up. A place of the input is a word with the word before it, so
+that a statement is one place, and finding it is one lookup for attention.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clearhead.experiments.colours import GREY, INK
+from clearhead.experiments.experiment import Cell, Experiment, ResultTable
+from clearhead.experiments.panel import Panel, draw_panels, size_of
+from clearhead.model import Batch, Loss, Transformer
+from clearhead.model.config import read_config
+from clearhead.model.gates import closed_gates
+from clearhead.model.heads import every_head
+from clearhead.model.probe import NO_PROBE, Probe
+from clearhead.model.tracing import PartTrace
+from clearhead.studies.learning import Learner, Show, StudyRecipe, silent
+from clearhead.studies.registry import STUDIES
+from clearhead.studies.variants import num_parameters
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "multi-hop"
+_VOCABULARY = (
+    "he where it "
+    "Karin Anna Maria Julia Petra Helga Sofia Ingrid Nora Vera Wanda Clara Elena Lotte Irma Frida Olga Ursula "
+    "Paul Otto Emil Jonas Hugo Karl Felix Leo Anton Bruno Oskar Erik Jakob Moritz Simon Theo Konrad Viktor "
+    "kitchen garden cellar attic hall study garage porch "
+    "guitar wine book cake lamp coin drum kite"
+)
+WORDS = _VOCABULARY.split()
+NUM_WORDS, NUM_NAMES, NUM_ROOMS, CHAINS = len(WORDS), 18, 8, 4
+ROOM, THING = WORDS.index("kitchen"), WORDS.index("guitar")
+KINDS = ((3, NUM_NAMES), (3 + NUM_NAMES, NUM_NAMES), (ROOM, NUM_ROOMS), (THING, NUM_ROOMS))
+NUM_RESERVED = 4  # the last names of women and of brothers: training never asks what such a person picked up
+SHARE_ALL_NAMES = 0.2  # of the stories of training, in which all names occur
+SHARES = torch.tensor([0.2, 0.3, 0.5])  # of questions with one, two and three hops in training
+WIDE = "1 layer, twice the parameters"
+LAYERS = ("1 layer", "2 layers", "3 layers", "4 layers")
+MODELS = {  # the number of layers, and a factor of the width, of the heads and of the number of parameters
+    "bag of words": (0, 1),
+    **{name: (number, 1) for number, name in enumerate(LAYERS, start=1)},
+    WIDE: (1, 2),
+}
+TESTS = {  # hops, and whether names are reserved
+    "1 hop": (1, False),
+    "2 hops": (2, False),
+    "3 hops": (3, False),
+    "2 hops, new names": (2, True),
+    "3 hops, new names": (3, True),
+}
+LOOKS = {  # from the question (0) or a statement of the path (1, 2, 3) at a later one
+    "it → 1": (0, 1),
+    "it → 2": (0, 2),
+    "it → 3": (0, 3),
+    "1 → 2": (1, 2),
+    "2 → 3": (2, 3),
+}
+_WITHOUT = "right of all stories without it"
+_PANELS = (
+    Panel("Right answers; ◇: twice the parameters", tuple(TESTS)[:3], "layers", only="equal", label="share"),
+    Panel("Weights of head 1 in a solved story", tuple(LOOKS), "layer", only="head 1", tables={2: ""}, label="weight"),
+    Panel("Weights of head 2 in a solved story", tuple(LOOKS), "layer", only="head 2", tables={2: ""}, label="weight"),
+    Panel("Right answers without one head", (_WITHOUT,), "layer", by=("head",), tables={2: ""}, label="share"),
+)
+SIZE = size_of(_PANELS)
+
+
+@dataclass(frozen=True)
+class HopSizes:
+    """The sizes of the models and of the data."""
+
+    steps: int = 2000
+    rate: float = 2.5e-3
+    batch: int = 64  # stories with four questions
+    width: int = 32
+    num_parameters: int = 38_000  # without the map of StatementEmbedding
+    num_tested: int = 2000  # stories of every test
+
+
+SMALL = HopSizes()
+
+
+def draw_stories(number: int, random: torch.Generator, hops: int | None = None, *, is_reserved: bool = False) -> Batch:
+    """Return 12 shuffled statements with a question about every chain (number, 16), and the answers (number, 4).
+
+    A chain is a woman, her brother, a room and a thing. Tests ask for the thing; training (no `hops`) for any word.
+    """
+    if hops is None:
+        drawn = 1 + torch.multinomial(SHARES, number * CHAINS, replacement=True, generator=random)
+        lookups = drawn.view(number, CHAINS)
+        start = (torch.rand(number, CHAINS, generator=random) * (4 - lookups)).long()
+        has_all_names = torch.rand(number, 1, generator=random) < SHARE_ALL_NAMES
+        end = start + lookups
+        end = torch.where(has_all_names & (start < 2), end.clamp(max=2), end)  # persons: no questions for things
+    else:
+        start = torch.full((number, CHAINS), 3 - hops)
+        end = torch.full((number, CHAINS), 3)
+        has_all_names = torch.zeros(number, 1, dtype=torch.bool)
+    columns = []
+    for first, size in KINDS:
+        order = torch.rand(number, size, generator=random)
+        if size == NUM_NAMES:
+            order[:, -NUM_RESERVED:] += torch.where(has_all_names, 0.0, -2.0 if is_reserved else 2.0)
+        columns.append(first + order.argsort(dim=1)[:, :CHAINS])
+    chains = torch.stack(columns, dim=2)  # (B, chains, 4)
+    statements = (chains[:, :, 1:] + NUM_WORDS * chains[:, :, :-1]).flatten(1)
+    order = torch.rand(statements.shape, generator=random).argsort(dim=1)
+    subjects = chains.gather(2, start[:, :, None])[:, :, 0]
+    questions = end - 1 + NUM_WORDS * subjects  # "he", "where" or "it"
+    source = torch.cat((statements.gather(1, order), questions), dim=1)
+    return Batch(source, labels=chains.gather(2, end[:, :, None])[:, :, 0], is_padded=False)
+
+
+class StatementEmbedding(nn.Embedding):
+    """The vector of a word plus a linear map of the vector of the word before it."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(NUM_WORDS, width)
+        self.map = nn.Linear(width, width, bias=False)
+        nn.init.orthogonal_(self.map.weight)
+        nn.init.normal_(self.weight, std=width**-0.5)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the vectors (B, T, D) of places (B, T)."""
+        mapped: Tensor = self.map(super().forward(ids // NUM_WORDS))
+        return super().forward(ids % NUM_WORDS) + mapped
+
+
+def make_model(name: str, sizes: HopSizes, seed: int) -> Transformer:
+    """Return an untrained model; the width of its feed-forward networks makes up for its number of layers."""
+    layers, factor = MODELS[name]
+    width, d_ff = factor * sizes.width, 1
+    torch.manual_seed(seed)
+    shared = {
+        "shape": "encoder",
+        "source_vocabulary": NUM_WORDS,
+        "num_classes": NUM_WORDS,
+        "encoder_blocks": layers,
+        "d_model": width,
+        "num_heads": 2 * factor,
+        "dropout": 0.0,
+        "positions": "none",
+    }
+    if layers:
+        missing = factor * sizes.num_parameters - num_parameters(read_config({**shared, "d_ff": 1}))
+        d_ff += max(0, missing) // (layers * (2 * width + 1))
+    model = Transformer(read_config({**shared, "d_ff": d_ff}))
+    assert model.encoder is not None
+    model.encoder.embedding = StatementEmbedding(width)
+    return model
+
+
+def answer_logits(model: Transformer, source: Tensor | None, probe: Probe = NO_PROBE) -> Tensor:
+    """Return the logits (B, 4, V) at the questions. A model without layers also reads the mean of all places there.
+
+    With the mean, one layer could answer two hops: every statement would compare itself with the question.
+    """
+    assert source is not None
+    states = model.encode(source, is_padded=False, probe=probe).states
+    questions = states[:, -CHAINS:]
+    if not model.config.encoder_blocks:
+        questions = questions + states.mean(dim=1, keepdim=True)
+    return model.project(questions)
+
+
+def answers(model: Transformer, source: Tensor) -> Tensor:
+    """Return the words (B,) that a model answers to the first question."""
+    return answer_logits(model, source)[:, 0].argmax(dim=1)
+
+
+def train(name: str, sizes: HopSizes, seed: int, show: Show = silent) -> Transformer:
+    """Train one model."""
+    model = make_model(name, sizes, seed)
+
+    def loss(batch: Batch) -> Loss:
+        logits = answer_logits(model, batch.source).flatten(0, 1)
+        total = F.cross_entropy(logits, model.labels(batch).flatten(), reduction="sum")
+        return Loss(total, torch.tensor(len(logits)))
+
+    recipe = StudyRecipe(sizes.steps, sizes.rate, sizes.batch, warm_up=max(1, sizes.steps // 20), optimiser="muon")
+    Learner(draw_stories, recipe, seed, show).train(model, name, loss)
+    return model.eval()
+
+
+@torch.no_grad()
+def accuracies(answer: Callable[[Tensor], Tensor], sizes: HopSizes, seed: int) -> list[float]:
+    """Return the share of right answers to the first question in every test, on stories that training does not draw."""
+    shares = []
+    for number, (hops, is_reserved) in enumerate(TESTS.values()):
+        random = torch.Generator().manual_seed(1000 * (seed + 1) + number)
+        batch = draw_stories(sizes.num_tested, random, hops, is_reserved=is_reserved)
+        assert batch.source is not None
+        assert batch.labels is not None
+        shares.append(float((answer(batch.source) == batch.labels[:, 0]).double().mean()))
+    return shares
+
+
+def last_mention(source: Tensor) -> Tensor:
+    """Return the things (B,) that the stories mention last."""
+    words = source % NUM_WORDS
+    last = (torch.arange(source.shape[1]) * (words >= THING)).argmax(dim=1, keepdim=True)
+    return words.gather(1, last)[:, 0]
+
+
+def text_of(place: int) -> str:
+    """Return the two words of a place: `Karin: Paul`."""
+    return f"{WORDS[place // NUM_WORDS]}: {WORDS[place % NUM_WORDS]}"
+
+
+def path_of(source: Tensor) -> list[int]:
+    """Return the places of the first question of a story (T,) and of the statements that lead to the thing."""
+    subjects = (source // NUM_WORDS).tolist()
+    path = [len(source) - CHAINS]
+    word = subjects[path[0]]
+    while word < THING:
+        path.append(subjects.index(word))
+        word = int(source[path[-1]]) % NUM_WORDS
+    return path
+
+
+@torch.no_grad()
+def look_inside(model: Transformer, sizes: HopSizes, seed: int) -> tuple[ResultTable, ResultTable]:
+    """Return a solved story of three hops, and the weights of every head with the answer when it is removed."""
+    batch = draw_stories(sizes.num_tested, torch.Generator().manual_seed(1000 * (seed + 1) - 1), 3)
+    assert batch.source is not None
+    labels = model.labels(batch)[:, 0]
+    number = int((answers(model, batch.source) == labels).int().argmax())  # the first that is solved
+    source = batch.source[number]
+    trace = PartTrace(("encoder.*.self_attention.head.*",))
+    model.encode(source[None], is_padded=False, probe=Probe(trace))
+    path = path_of(source)
+    hops = dict(zip(path, ("?", "1", "2", "3"), strict=True))
+    places = tuple((text_of(place), hops.get(index, "")) for index, place in enumerate(source.tolist()))
+    rows: list[tuple[Cell, ...]] = []
+    for head, record in zip(every_head(model.config), trace.find("softmax"), strict=True):
+        weights = [float(record.value[0, path[query], path[key]]) for query, key in LOOKS.values()]
+        gates = closed_gates(model.config, model.device, without=[head])
+        logits = answer_logits(model, batch.source, Probe(gates=gates))[:, 0]
+        share = float((logits.argmax(dim=1) == labels).double().mean())
+        chance = float(logits[number].softmax(0)[labels[number]])
+        rows.append(
+            (head.layer + 1, f"head {head.number + 1}", *weights, WORDS[int(logits[number].argmax())], chance, share)
+        )
+    columns = ("layer", "head", *LOOKS, "answer without it", "P(right answer) without it", _WITHOUT)
+    story = ResultTable(f"a solved story of three hops: {WORDS[labels[number]]}", ("place", "hop"), places)
+    return story, ResultTable("weights of its heads, and answers without them", columns, tuple(rows))
+
+
+def run(seed: int, sizes: HopSizes = SMALL, show: Show = silent) -> Experiment:
+    """Train and test all models, and look into the one that answers most questions of three hops."""
+    models = {name: train(name, sizes, seed, show) for name in MODELS}
+    shares = {name: accuracies(partial(answers, model), sizes, seed) for name, model in models.items()}
+    rows: list[tuple[Cell, ...]] = []
+    for name, (layers, factor) in MODELS.items():
+        count = sum(parameter.numel() for parameter in models[name].parameters())
+        rows.append((name, layers, "equal" if layers and factor == 1 else "other", count, *shares[name]))
+    shares["last mention"] = accuracies(last_mention, sizes, seed)
+    rows.append(("last mention", 0, "other", 0, *shares["last mention"]))
+    title = f"share of right answers after {sizes.steps:,} updates; a guess is right in {1 / CHAINS}"
+    best = max(LAYERS, key=lambda name: shares[name][2])
+    table = ResultTable(title, ("model", "layers", "size", "parameters", *TESTS), tuple(rows))
+    claim = "To know what 'it' is, one layer of attention is not enough: the next one must use what it has found."
+    listed = "; ".join(f"{name} {', '.join(f'{share:.2f}' for share in row[:3])}" for name, row in shares.items())
+    finding = f"Right answers after one, two and three hops: {listed}. The story is shown in the model with {best}."
+    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding, (table, *look_inside(models[best], sizes, seed)))
+
+
+def draw(result: Experiment, figure: "Figure") -> None:
+    """Draw right answers by number of layers, and the weights and the use of the heads in a solved story."""
+    draw_panels(result, figure, _PANELS)
+    for axes in figure.axes:
+        axes.locator_params("x", integer=True)
+    table = result.tables[0]
+    row = table.rows[table.column("model").index(WIDE)]
+    figure.axes[0].plot([1, 1, 1], row[4:7], "D", color=INK, fillstyle="none", markersize=11)
+    figure.axes[0].axhline(1 / CHAINS, color=GREY, linewidth=1, linestyle="--")
