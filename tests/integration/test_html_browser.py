@@ -179,8 +179,8 @@ def test_a_notebook_and_a_sheet_do_not_affect_each_other(desk: Desk) -> None:
 
 
 def head_of_a_model() -> Worksheet:
-    """Return one head of a trained model: 13 × 13 tokens, and a mask that hides nothing."""
-    return load_sheet(ROOT / "docs" / "inside" / "sentence-4-head.json")
+    """Return one head of a trained model: 12 × 12 tokens, and a mask that hides nothing."""
+    return load_sheet(ROOT / "docs" / "inside" / "sentence-1-head.json")
 
 
 def test_the_page_of_a_head_opens_with_its_attention(desk: Desk) -> None:
