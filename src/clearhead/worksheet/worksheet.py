@@ -25,7 +25,7 @@ class Worksheet:
     """The records of a solved problem in order, and how they were rounded.
 
     `titles` are the titles of the parts of a sheet with several, by their place in the trace (`part.0`).
-    `precision` is the number type of the computation: float64, or the type of a traced model.
+    `precision` is the number type of the computation: float64, or the type of a traced model. `id` is the gallery id.
     """
 
     kind: str
@@ -35,6 +35,7 @@ class Worksheet:
     warnings: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
     precision: str = "float64"
+    id: str = ""
 
     @property
     def layout(self) -> str:
@@ -78,6 +79,7 @@ class Worksheet:
             "clearhead": FORMAT,
             "kind": self.kind,
             "title": self.title,
+            **({"id": self.id} if self.id else {}),
             "rounding": self.rounding.model_dump(exclude_none=True),
             "warnings": self.warnings,
             "titles": self.titles,
@@ -107,6 +109,7 @@ class Worksheet:
                 warnings=tuple(data["warnings"]),
                 titles=tuple(data["titles"]),
                 precision=str(data.get("precision", "float64")),
+                id=str(data.get("id", "")),
             )
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as problem:
             raise TraceError(f"this is not a worksheet: {problem}.") from problem
@@ -134,6 +137,13 @@ class Worksheet:
         from clearhead.worksheet.render.latex import to_latex
 
         return to_latex(self, detail, blanks, fragment=fragment)
+
+    def to_notebook(self, detail: Detail = "matrices", blanks: Sequence[str] = ()) -> bytes:
+        """Return the worksheet as a Jupyter notebook of one Markdown cell."""
+        source = self.to_markdown(detail, blanks).splitlines(keepends=True)
+        cell = {"cell_type": "markdown", "id": "sheet", "metadata": {}, "source": source}
+        notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        return orjson.dumps(notebook, option=orjson.OPT_INDENT_2)
 
     def picture(self, symbol: str, where: str = "*", blanks: Sequence[str] = ()) -> str:
         """Return a heat map of one matrix, computed or given, as SVG; `where` selects one of several."""

@@ -1,0 +1,77 @@
+"""The matrices in the middle of an equation, `S = Q Kᵀ = [ … ] [ … ] = [ … ]`: copies of the lines it is calculated from."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clearhead.check.read.number import read_cell
+from clearhead.check.working import Cells
+from clearhead.exercises.check.read.names import Name
+from clearhead.exercises.check.read.page import HOLE, Block, Side
+from clearhead.exercises.sheet.sheet import Line, Sheet
+
+_TERM = re.compile(rf"([-−+]?\s?[\d.]+)\s*[·⋅×*]?\s*{HOLE}")
+
+
+@dataclass(frozen=True)
+class Copied:
+    """Numbers that are copied from a line: its name, with a row if only that is copied."""
+
+    name: str
+    where: str
+    cells: Cells
+
+
+def copies_in(block: Block, line: Line, name: Name, sheet: Sheet) -> Iterator[Copied]:
+    """Yield the copies in the sides of a block before its result."""
+    for side in block.sides:
+        if not side.grids or side.text.strip() == HOLE:
+            continue
+        terms = _TERM.findall(side.text)
+        if line.step is not None and line.step.name == "mix" and len(terms) == len(side.grids):
+            yield from _weighted_sum(line, name, sheet, side, [term.replace(" ", "") for term in terms])
+        else:
+            yield from _operands(line, name, sheet, side)
+
+
+def _weighted_sum(line: Line, name: Name, sheet: Sheet, side: Side, terms: list[str]) -> Iterator[Copied]:
+    """Yield the weights and the rows of V of `0.3·(2, 0) + 0.7·(1, 3)`, if every key has its term."""
+    weights, values = (sheet.by_id[line.parents[part][0]] for part in ("weights", "v"))
+    count = values.shape[1] if sheet.layout == "columns" else values.shape[0]
+    if len(terms) != count:
+        return
+    if name.row or count == 1 or 1 in weights.shape:
+        index = name.row or "1"
+        yield Copied(f"{weights.symbol}[{index}]", weights.where, (tuple(terms),))
+    for number, grid in enumerate(side.grids, 1):
+        row = tuple(cell for cells in grid for cell in cells)
+        yield Copied(f"{values.symbol}[{number}]", values.where, (row,))
+
+
+def _operands(line: Line, name: Name, sheet: Sheet, side: Side) -> Iterator[Copied]:
+    """Yield each matrix of a product as a copy of the first parent with its shape that has no copy yet."""
+    parents = [sheet.by_id[source] for sources in line.parents.values() for source in sources]
+    free = sorted(parents, key=lambda parent: _place_in(line.equation, parent.symbol))
+    for grid in side.grids:
+        if any(read_cell(cell).problem for row in grid for cell in row):
+            continue
+        parent = next((parent for parent in free if _shape(grid) in (parent.shape, parent.shape[::-1])), None)
+        if parent is not None:
+            free.remove(parent)
+            yield Copied(parent.symbol, parent.where, grid)
+            continue
+        row = next((parent for parent in free if name.row and 1 in _shape(grid) and max(_shape(grid)) in parent.shape), None)
+        if row is not None:
+            free.remove(row)
+            is_key = row is parents[-1] and name.column
+            index = name.column if is_key else name.row
+            yield Copied(f"{row.symbol}[{index}]", row.where, (tuple(cell for cells in grid for cell in cells),))
+
+
+def _shape(grid: Cells) -> tuple[int, int]:
+    return len(grid), max((len(row) for row in grid), default=0)
+
+
+def _place_in(equation: str, symbol: str) -> int:
+    place = equation.find(symbol)
+    return place if place >= 0 else len(equation)

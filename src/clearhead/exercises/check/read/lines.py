@@ -1,0 +1,474 @@
+"""Turn a page into the lines of a working: the second half of reading, which knows the sheet of the exercise.
+
+The way of a block: its name is read, the part of the model comes from its headings, its last side is the result, the
+sides before are copies of the lines that it is calculated from. A block without a name is placed by its labels or by
+the words above it. Every number becomes a line or a note that says why not.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clearhead.check.grid import name_without_percent
+from clearhead.check.line_words import SUBSCRIPTS, symbol_key, word_key
+from clearhead.check.read.number import is_blank, read_cell
+from clearhead.check.working import Cells, Note, WrittenLine
+from clearhead.exercises.check.read.copies import copies_in
+from clearhead.exercises.check.read.names import Name, is_index, read_name
+from clearhead.exercises.check.read.operands import RowPlace, SoftmaxRows, powers_of, softmax_of
+from clearhead.exercises.check.read.page import HOLE, Block, Page
+from clearhead.exercises.check.read.places import Places
+from clearhead.exercises.check.read.side_calculations import holds, is_calculation, is_setting
+from clearhead.exercises.sheet.sheet import Line, Sheet
+from clearhead.worksheet.arrays import Array
+
+_MAX_SAME = 8  # writings of a line with the same numbers: more heads than anybody writes out
+_MAX_ALIKE = 50  # writings of a line with other numbers
+_SUMS = frozenset(word_key(word) for word in ("sum", "row sum", "total", "denominator", "Σ", "Σ exp", "sum of exponentials"))
+
+
+@dataclass(frozen=True)
+class PageLines:
+    """The lines of a working that a page has, and notes on what was not read."""
+
+    lines: tuple[WrittenLine, ...]
+    notes: tuple[Note, ...]
+
+
+def lines_of(page: Page, sheet: Sheet | None) -> PageLines:
+    """Return the lines of a page; without a sheet (of an exercise that cannot be solved as it stands) names stay."""
+    reader = _Reader(page, sheet)
+    lines = tuple(reader.few_alike(reader.with_operands(reader.blocks())))
+    unread = [_unread(f"{entry.text[:100]} ({entry.reason})", entry.line) for entry in page.unread]
+    notes = [Note("read", remark) for remark in page.remarks]
+    return PageLines(lines, (*notes, *unread, *reader.notes))
+
+
+def _unread(text: str, line: int) -> Note:
+    return Note("unplaced", f"not marked: {text}", f"line {line}" if line else "", line=line)
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A line, and the numbers in its name that say where it belongs."""
+
+    line: WrittenLine
+    exponents: tuple[str, ...] = ()
+    softmax: tuple[str, ...] = ()
+
+
+class _Reader:
+    """Reads the blocks of one page in order."""
+
+    def __init__(self, page: Page, sheet: Sheet | None) -> None:
+        self.page, self.sheet = page, sheet
+        self.notes: list[Note] = []
+        self.places = None if sheet is None else Places(sheet)
+        lines = () if sheet is None else sheet.lines
+        self.labels = frozenset(
+            label.strip("<>").casefold() for line in lines for label in (*line.rows, *line.columns) if label
+        )
+        self.symbols = frozenset(symbol_key(line.symbol) for line in lines)
+        self.last_name = ""  # of the last block with a name, for rows that continue it
+
+    # ---- blocks ----
+
+    def blocks(self) -> Iterator[_Statement]:
+        """Yield the statements of all blocks."""
+        for block in self.page.blocks:
+            columns = list(self._named_columns(block))
+            if columns:
+                yield from columns
+                continue
+            yield from self._block(block)
+            self.last_name = block.name or self.last_name
+
+    def _block(self, block: Block) -> Iterator[_Statement]:
+        result = _result_of(block)
+        name = block.name.strip()
+        if result is None or not any(map(any, result)):
+            self._note_lost_sides(block)
+            return
+        if block.copied_into:  # of a working file, which says everything itself
+            yield _Statement(self._line(block, Name(name), result))
+            return
+        exponents, softmax = powers_of(name), softmax_of(name)
+        if exponents or softmax:
+            yield _Statement(self._line(block, Name(name), result), tuple(exponents), tuple(softmax))
+            return
+        if _is_only(result) and is_setting(name, result[0][0]) and symbol_key(name) not in self.symbols:
+            return
+        if _is_only(result) and is_calculation(name):
+            self._side_calculation(name, result[0][0], block)
+            return
+        parsed = self._name(name, block)
+        if parsed is None:
+            self._nameless(block, result)
+            return
+        if self._is_given(parsed, block, result):
+            return
+        if block.rows and self._has_labels(block.rows):
+            yield from self._labelled_rows(block, parsed, result)
+            return
+        yield from self._copies(block, parsed)
+        yield _Statement(self._line(block, parsed, result))
+
+    def _nameless(self, block: Block, result: Cells) -> None:
+        """Note numbers that no name says anything about, unless they repeat a given."""
+        if self._repeats_given(result):
+            return
+        shown = " ".join(cell for row in result for cell in row)[:100]
+        self.notes.append(_unread(f"{shown} (no line is named here)", block.line))
+
+    def _note_lost_sides(self, block: Block) -> None:
+        """Note numbers of a block whose last side is a formula."""
+        for side in block.sides:
+            if side.grids and self.last_name != block.name:
+                shown = " ".join(cell for grid in side.grids for row in grid for cell in row)[:100]
+                self.notes.append(_unread(f"{shown} (the statement has no result)", block.line))
+                return
+
+    def _side_calculation(self, calculation: str, result: str, block: Block) -> None:
+        is_right = holds(calculation, result)
+        end = "right, and it has no marks" if is_right else "not right, and it was not marked"
+        sentence = f"this side calculation is {end}: {calculation} = {result}"
+        self.notes.append(Note("read" if is_right else "unplaced", sentence, f"line {block.line}", line=block.line))
+
+    # ---- names and places ----
+
+    def _name(self, text: str, block: Block) -> Name | None:
+        """Return the name of a block: its own, or that in the words and headings above it."""
+        if self._means_row(text):  # `sun: 0.4 0.6` below the name of a matrix
+            above = self._name_above(block)
+            return None if above is None else Name(above, _index_in(text))
+        if text:
+            return self._own_name(text)
+        above = self._name_above(block)
+        return None if above is None else self._own_name(above)
+
+    def _own_name(self, text: str) -> Name:
+        """Read a name; one that is a symbol of the sheet, such as h₂, has no index."""
+        if symbol_key(name_without_percent(text)) in self.symbols:
+            return Name(text)
+        return read_name(text, self.labels)
+
+    def _means_row(self, text: str) -> bool:
+        """Return whether a name is only that of a row: a token of the exercise, or `row 2`."""
+        index = _index_in(text)
+        is_row = index != text.strip() and index.isdecimal()
+        return is_row or (index.casefold() in self.labels and symbol_key(text) not in self.symbols)
+
+    def _name_above(self, block: Block) -> str | None:
+        """Return what the words directly above a block, its headings or the block before name."""
+        for text in (block.above, *reversed(block.headings), self.last_name):
+            name = text.partition("=")[0].strip()
+            if name and not self._means_row(name) and self._is_known(name):
+                return name
+            last = text.rpartition(":")[2].strip()
+            if last != text and last and self._is_known(last):
+                return last
+        return None
+
+    def _is_known(self, text: str) -> bool:
+        from clearhead.check.line_words import LAST_WORDS, WORDS
+
+        name = read_name(text, self.labels).base
+        return symbol_key(name) in self.symbols or word_key(name) in WORDS or word_key(name) in LAST_WORDS
+
+    def _line(self, block: Block, name: Name, cells: Cells) -> WrittenLine:
+        """Return a line in the part of the model that the headings name."""
+        place = block.place or (f"line {block.line}" if block.line else "")
+        where = self._where(block, name)
+        if not block.copied_into and self._percent(block) and "%" not in name.base:
+            name = replace(name, base=f"{name.base} (%)")
+        return WrittenLine(str(name), cells, where, place, block.copied_into)
+
+    def _percent(self, block: Block) -> bool:
+        return "%" in block.name
+
+    def _where(self, block: Block, name: Name) -> str:
+        if self.places is None:
+            return ".".join(block.headings)
+        key = symbol_key(name_without_percent(name.base))
+        own = [line for line in self.places.lines_below(block.headings) if symbol_key(line.symbol) == key]
+        if len(own) == 1 and own[0].step is not None:
+            return own[0].where
+        return self.places.hint(block.headings)
+
+    # ---- givens ----
+
+    def _is_given(self, name: Name, block: Block, result: Cells) -> bool:
+        """Return whether a block restates a given; one that has its name and other numbers is compared with it."""
+        if self.sheet is None or not self._repeats_given(result):
+            return False
+        key = symbol_key(name.base)
+        own = [line for line in self.sheet.steps if symbol_key(line.symbol) == key and not name.row]
+        return not any(_is_close(result, np.asarray(line.values)) for line in own)
+
+    def _repeats_given(self, result: Cells) -> bool:
+        """Return whether numbers are those of a given, or of one of its rows."""
+        values = _values_of(result)
+        if self.sheet is None or values is None or values.size < 2:
+            return False
+        for line in self.sheet.givens:
+            given = np.asarray(line.values)
+            if given.dtype.kind not in "iuf":
+                continue
+            if any(_is_same(values, matrix) for matrix in (given, given.T)):
+                return True
+            if values.shape[0] == 1 and any(_is_same(values, row[None]) for row in (*given, *given.T)):
+                return True
+        return False
+
+    # ---- tables ----
+
+    def _has_labels(self, labels: Sequence[str]) -> bool:
+        return all(is_index(_index_in(label), self.labels) for label in labels if label)
+
+    def _labelled_rows(self, block: Block, name: Name, result: Cells) -> Iterator[_Statement]:
+        """Yield a table with names of its rows and columns; in another order, row by row."""
+        line = self._sheet_line(block, name)
+        if line is not None and _fits(block, line, result):
+            yield _Statement(self._line(block, name, result))
+            return
+        columns = [_index_in(label) for label in block.columns]
+        has_columns = bool(columns) and self._has_labels(columns) and not self._is_in_order(columns)
+        for label, row in zip(block.rows, result, strict=False):
+            if has_columns:
+                for column, cell in zip(columns, row, strict=False):
+                    cell_name = replace(name, row=_index_in(label), column=column)
+                    yield _Statement(self._line(block, cell_name, ((cell,),)))
+            else:
+                yield _Statement(self._line(block, replace(name, row=_index_in(label)), (row,)))
+
+    def _is_in_order(self, columns: Sequence[str]) -> bool:
+        lines = () if self.sheet is None else self.sheet.steps
+        orders = {tuple(label.casefold() for label in labels) for line in lines for labels in (line.rows, line.columns)}
+        own = tuple(column.casefold() for column in columns)
+        return own in orders or own == tuple(str(number + 1) for number in range(len(own)))
+
+    def _sheet_line(self, block: Block, name: Name) -> Line | None:
+        """Return the line of the sheet with this symbol in this section, if there is only one."""
+        if self.sheet is None or self.places is None:
+            return None
+        key = symbol_key(name.base)
+        lines = self.places.lines_below(block.headings) or list(self.sheet.lines)
+        own = [line for line in lines if symbol_key(line.symbol) == key]
+        return own[0] if len(own) == 1 else None
+
+    def _named_columns(self, block: Block) -> Iterator[_Statement]:
+        """Yield the columns of a table that are lines (`score | exp | weight`), for one row of their matrices."""
+        if len(block.columns) < 2 or not block.sides or not block.sides[-1].grids:
+            return
+        names = [column.strip() for column in block.columns]
+        known = [bool(name) and not self._means_row(name) and self._is_known(name) for name in names]
+        if sum(known) < 1 or any(not flag and name and not self._is_label_column(name) for flag, name in zip(known, names, strict=True)):
+            return
+        yield from self._columns(block, names, known)
+
+    def _is_label_column(self, name: str) -> bool:
+        return word_key(name) in {"token", "key", "pair", "row", "word", "query", "tokens", "keys"}
+
+    def _columns(self, block: Block, names: Sequence[str], known: Sequence[bool]) -> Iterator[_Statement]:
+        grid = block.sides[-1].grids[-1]
+        labels = list(block.rows) if block.rows else [row[0] if not known[0] else "" for row in grid]
+        row = self._row_above(block)
+        for place, name in enumerate(names):
+            if not known[place]:
+                continue
+            cells: list[str] = []
+            for label, numbers in zip(labels, grid, strict=False):
+                cell = numbers[place] if place < len(numbers) else ""
+                pair = read_name(label, self.labels)
+                if pair.row and pair.column and not is_blank(cell):  # q1·k2 | score | weight
+                    yield _Statement(self._line(block, replace(pair, base=name), ((cell,),)))
+                elif word_key(label) in _SUMS:
+                    if word_key(name) in ("exp", "exponential", "exponentials") and not is_blank(cell):
+                        yield _Statement(self._line(block, Name("sum", row), ((cell,),)))
+                elif cell or label:
+                    cells.append(cell)
+            if cells:
+                yield _Statement(self._line(block, Name(name, row), (tuple(cells),)))
+
+    def _row_above(self, block: Block) -> str:
+        return _index_in(block.above) if self._means_row(block.above.rstrip(":")) else ""
+
+    # ---- copies and operands ----
+
+    def _copies(self, block: Block, name: Name) -> Iterator[_Statement]:
+        """Yield what the sides before the result copy from the lines above."""
+        line = self._sheet_line(block, name)
+        if self.sheet is None or line is None or line.step is None:
+            self._note_sums(block)
+            return
+        for copy in copies_in(block, line, name, self.sheet):
+            place = f"line {block.line}" if block.line else ""
+            yield _Statement(WrittenLine(copy.name, copy.cells, copy.where, place, line.symbol))
+        self._note_sums(block)
+
+    def _note_sums(self, block: Block) -> None:
+        """Note sums of numbers that do not give the result below them: only the result is marked."""
+        numbers = [side.text for side in block.sides if not side.grids and not read_cell(side.text).problem]
+        if len(numbers) < 2:
+            return
+        lost = [text for text in numbers[:-1] if not holds(text, numbers[-1])]
+        for text in lost:
+            sentence = f'only the result of "{block.name}" was marked, not {text}'
+            self.notes.append(Note("read", sentence, f"line {block.line}", line=block.line))
+
+    def with_operands(self, statements: Iterator[_Statement]) -> Iterator[WrittenLine]:
+        """Yield the lines; those with operands in their names are placed by the scores that are written or right."""
+        every = list(statements)
+        if self.sheet is None or not any(entry.exponents or entry.softmax for entry in every):
+            yield from (entry.line for entry in every)
+            return
+        rows = SoftmaxRows(self.sheet, self._written(every))
+        row: RowPlace | None = None  # of the last exponentials
+        index = 0
+        while index < len(every):
+            entry = every[index]
+            index += 1
+            if entry.softmax:
+                yield from self._softmax_row(entry, rows)
+            elif len(entry.exponents) == 1:
+                group = [entry]
+                while index < len(every) and len(every[index].exponents) == 1:
+                    group.append(every[index])
+                    index += 1
+                cells = rows.cells_of([member.exponents[0] for member in group])
+                yield from self._exponentials(group, cells)
+                found = {(cell.softmax, cell.row) for cell in cells if cell is not None}
+                row = next((cell for cell in cells if cell is not None), None) if len(found) == 1 else None
+            elif entry.exponents:
+                sum_row = rows.row_of(entry.exponents)
+                yield from self._in_row("sum", entry.line, sum_row)
+            elif row is not None and word_key(entry.line.name) in _SUMS and _is_only(entry.line.cells):
+                yield from self._in_row("sum", entry.line, row)
+            else:
+                yield entry.line
+
+    def _written(self, statements: Sequence[_Statement]) -> dict[str, Array]:
+        """Return the numbers of whole lines on the page by the ids of the sheet."""
+        assert self.sheet is not None
+        written: dict[str, Array] = {}
+        for entry in statements:
+            for line in self.sheet.steps:
+                values = _values_of(entry.line.cells)
+                is_own = symbol_key(line.symbol) == symbol_key(entry.line.name)
+                if is_own and values is not None and values.shape == line.shape and not entry.line.copied_into:
+                    written.setdefault(line.id, values)
+        return written
+
+    def _softmax_row(self, entry: _Statement, rows: SoftmaxRows) -> Iterator[WrittenLine]:
+        """Yield the weights of `softmax(2, 7) = …` in their row, and its scores as a copy."""
+        place = rows.row_of(entry.softmax)
+        if place is None or self.sheet is None:
+            self.notes.append(_unread(f"{entry.line.name} (no row has these scores)", _line_number(entry.line)))
+            return
+        weights = self.sheet.steps[place.softmax]
+        name = f"{weights.symbol}[{place.row + 1}]"
+        yield replace(entry.line, name=name, where=weights.where)
+
+    def _exponentials(self, group: Sequence[_Statement], cells: Sequence[RowPlace | None]) -> Iterator[WrittenLine]:
+        """Yield exponentials as cells of their line: a complete row as one line, others by themselves."""
+        assert self.sheet is not None
+        for entry, cell in zip(group, cells, strict=True):
+            if cell is None:
+                self._side_calculation(f"e^({entry.exponents[0]})", entry.line.cells[-1][-1], _block_of(entry.line))
+                continue
+            i, j = (cell.column, cell.row) if self.sheet.layout == "columns" else (cell.row, cell.column)
+            where = self.sheet.steps[cell.softmax].where
+            yield replace(entry.line, name=f"exponentials[{i + 1}, {j + 1}]", where=where)
+
+    def _in_row(self, name: str, line: WrittenLine, place: RowPlace | None) -> Iterator[WrittenLine]:
+        if place is None or self.sheet is None:
+            self.notes.append(_unread(f"{line.name} (no row has these scores)", _line_number(line)))
+            return
+        yield replace(line, name=f"{name}[{place.row + 1}]", where=self.sheet.steps[place.softmax].where)
+
+    def few_alike(self, lines: Iterator[WrittenLine]) -> Iterator[WrittenLine]:
+        """Yield the lines without those that repeat a line again and again: each is compared several times."""
+        same: Counter[tuple[Any, ...]] = Counter()
+        alike: Counter[tuple[str, str, str]] = Counter()
+        noted: set[str] = set()
+        for line in lines:
+            name = (line.name, line.where, line.copied_into)
+            same[(*name, line.cells)] += 1
+            alike[name] += 1
+            is_same = same[(*name, line.cells)] > _MAX_SAME
+            if not is_same and alike[name] <= _MAX_ALIKE:
+                yield line
+                continue
+            most = f"{_MAX_SAME} times, with the same numbers" if is_same else f"{_MAX_ALIKE} times"
+            sentence = f'"{line.name}" is written more than {most}. The others are not marked.'
+            if sentence not in noted:
+                noted.add(sentence)
+                self.notes.append(Note("read" if is_same else "unplaced", sentence, line.place))
+
+
+def _result_of(block: Block) -> Cells | None:
+    """Return the last matrix or number of a block; None if it is only a formula."""
+    for side in reversed(block.sides):
+        if len(side.grids) == 1 and side.text.strip() == HOLE:
+            return side.grids[0]
+        if not side.grids and side.text.strip() and not read_cell(side.text.strip()).problem:
+            return ((side.text.strip(),),)
+    return None
+
+
+def _index_in(text: str) -> str:
+    """Return the number or token of `row 2`, `token sun` and `2`."""
+    words = text.strip().rstrip(":").translate(SUBSCRIPTS).split()
+    is_row = len(words) == 2 and words[0].casefold() in ("row", "token", "word", "query", "position", "column")
+    return words[1] if is_row else " ".join(words)
+
+
+def _is_only(cells: Cells) -> bool:
+    return len(cells) == 1 and len(cells[0]) == 1
+
+
+def _values_of(cells: Cells) -> Array | None:
+    """Return the numbers of a grid, nan where there is none; None if its rows differ in length."""
+    if len({len(row) for row in cells}) != 1:
+        return None
+    return np.array([[read_cell(cell).value for cell in row] for row in cells], dtype=float)
+
+
+def _is_same(values: Array, matrix: Any) -> bool:
+    matrix = np.asarray(matrix)
+    return values.shape == matrix.shape and bool(np.allclose(values, matrix, rtol=0.0, atol=1e-9))
+
+
+def _is_close(result: Cells, truth: Array) -> bool:
+    """Return whether most numbers are near those of a line, so that a block with its name is that line."""
+    values = _values_of(result)
+    if values is None or values.shape not in (truth.shape, truth.T.shape):
+        return False
+    right = truth if values.shape == truth.shape else truth.T
+    with np.errstate(invalid="ignore"):
+        return bool(np.mean(np.abs(values - right) <= 0.02 * np.maximum(1.0, np.abs(right))) > 0.5)
+
+
+def _fits(block: Block, line: Line, result: Cells) -> bool:
+    """Return whether a table has the rows and columns of a line in their order."""
+    if (len(result), max(map(len, result), default=0)) != line.shape:
+        return False
+    rows = [_index_in(label).casefold() for label in block.rows]
+    own = [label.casefold() for label in line.rows]
+    numbers = [str(number + 1) for number in range(len(rows))]
+    columns = [_index_in(label).casefold() for label in block.columns]
+    own_columns = [label.casefold() for label in line.columns]
+    are_columns = not any(columns) or columns in (own_columns, [str(number + 1) for number in range(len(columns))])
+    return (not any(rows) or rows in (own, numbers)) and are_columns
+
+
+def _line_number(line: WrittenLine) -> int:
+    number = line.place.removeprefix("line ")
+    return int(number) if number.isdecimal() else 0
+
+
+def _block_of(line: WrittenLine) -> Block:
+    return Block(line.name, (), line=_line_number(line))

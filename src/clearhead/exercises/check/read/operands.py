@@ -1,0 +1,124 @@
+"""Place statements without an index by their operands: `softmax(2, 7) = …` and `e^2.1 = …` say which scores they use."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearhead.check.read.number import read_cell
+from clearhead.exercises.sheet.sheet import Line, Sheet
+from clearhead.worksheet.arrays import Array
+
+_NUMBER = r"[-−+]?\s?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})"
+_POWER = re.compile(rf"(?:e\s?\^|exp)\s?[({{]{{0,2}}\s?({_NUMBER})\s?[)}}]{{0,2}}")
+_SOFTMAX = re.compile(r"(?i)softmax\s*\(?\s*[\[(]?([^()\[\]]{1,400}?)[\])]?\s*\)?")
+_MASKED = -1000.0  # a score this low is a mask
+
+
+def powers_of(name: str) -> list[str]:
+    """Return the exponents of `e^2.1 + e^0.4`; an empty list for anything else."""
+    terms = re.split(r"(?<=[\d)}])\s*\+\s*(?=e)", name.strip())
+    matches = [_POWER.fullmatch(term.strip()) for term in terms]
+    return [match[1].replace("−", "-").replace(" ", "") for match in matches if match] if all(matches) else []
+
+
+def softmax_of(name: str) -> list[str]:
+    """Return the numbers of `softmax(2, 7)`; an empty list for anything else."""
+    match = _SOFTMAX.fullmatch(name.strip())
+    numbers = [part for part in re.split(r"[,;\s]+", match[1].strip()) if part] if match else []
+    return numbers if numbers and all(not read_cell(number).problem for number in numbers) else []
+
+
+@dataclass(frozen=True)
+class RowPlace:
+    """A row of a softmax, or one of its cells, both from 0, with tokens as rows."""
+
+    softmax: int  # its place among the steps of the sheet
+    row: int
+    column: int = 0
+
+
+class SoftmaxRows:
+    """The rows of the softmaxes of a sheet, found by their scores: as the student wrote them, or as they are."""
+
+    def __init__(self, sheet: Sheet, written: Mapping[str, Array]) -> None:
+        """`written` has the numbers of the lines on the page by id, nan where nothing was written."""
+        self._sheet = sheet
+        self._used: set[RowPlace] = set()
+        self._tables: dict[int, list[Array]] = {}
+        for place, line in enumerate(sheet.steps):
+            if line.step is None or line.step.name != "softmax":
+                continue
+            scores = sheet.by_id[_scores_id(sheet, line)]
+            truth = self._in_rows(np.asarray(scores.values, dtype=float))
+            own = self._in_rows(written[scores.id]) if scores.id in written else np.full(truth.shape, np.nan)
+            with np.errstate(invalid="ignore"):
+                self._tables[place] = [own, truth, truth - truth.max(axis=1, keepdims=True)]
+
+    def _in_rows(self, values: Array) -> Array:
+        return values.T if self._sheet.layout == "columns" else values
+
+    def row_of(self, scores: Sequence[str]) -> RowPlace | None:
+        """Return the row with these scores; of equal rows the first that was not asked for."""
+        rows = sorted(self._rows_with(scores), key=lambda place: place in self._used)
+        if rows:
+            self._used.add(rows[0])
+        return rows[0] if rows else None
+
+    def cells_of(self, exponents: Sequence[str]) -> list[RowPlace | None]:
+        """Return a cell for each of the exponents that are written one after the other."""
+        cells: list[RowPlace | None] = []
+        while len(cells) < len(exponents):
+            rest = exponents[len(cells) :]
+            row = next(self._complete_rows(rest), None)
+            new: list[RowPlace | None] = list(row) if row else [self._free_cell(rest[0])]
+            self._used.update(cell for cell in new if cell is not None)
+            cells += new
+        return cells
+
+    def _rows_with(self, scores: Sequence[str]) -> Iterator[RowPlace]:
+        for softmax, tables in self._tables.items():
+            for table in tables:
+                for row, numbers in enumerate(table):
+                    shown = [number for number in numbers if not number <= _MASKED]
+                    for wanted in (numbers, shown):
+                        if len(wanted) == len(scores) and all(map(_is_score, scores, wanted)):
+                            yield RowPlace(softmax, row)
+
+    def _complete_rows(self, exponents: Sequence[str]) -> Iterator[list[RowPlace]]:
+        """Yield the free rows that the exponents begin with; a masked score has no exponential."""
+        for softmax, tables in self._tables.items():
+            for table in tables:
+                for row, numbers in enumerate(table):
+                    columns = [column for column, number in enumerate(numbers) if not number <= _MASKED]
+                    cells = [RowPlace(softmax, row, column) for column in columns]
+                    is_free = not self._used.intersection(cells)
+                    is_long_enough = 1 < len(cells) <= len(exponents)
+                    if is_free and is_long_enough and all(map(_is_score, exponents, numbers[columns])):
+                        yield cells
+
+    def _free_cell(self, exponent: str) -> RowPlace | None:
+        for softmax, tables in self._tables.items():
+            for table in tables:
+                for row, column in np.ndindex(*table.shape):
+                    place = RowPlace(softmax, row, column)
+                    if place not in self._used and _is_score(exponent, float(table[row, column])):
+                        return place
+        return None
+
+
+def _scores_id(sheet: Sheet, line: Line) -> str:
+    """Return the id of the scores of a softmax, also where the exponentials are lines of their own."""
+    own = line.parents.get("scores") or line.parents.get("exponentials", ())
+    parent = sheet.by_id[own[0]]
+    while parent.step is not None and parent.step.name in ("exponentiate", "shift"):
+        parent = sheet.by_id[parent.parents["scores"][0]]
+    return parent.id
+
+
+def _is_score(text: str, score: float) -> bool:
+    """Return whether a number is a score to its own digits, rounded or cut."""
+    number = read_cell(text)
+    reach = 1e-6 if number.is_whole or not number.unit else number.unit
+    return not number.problem and bool(abs(number.value - score) < reach + 1e-9)

@@ -1,0 +1,64 @@
+"""A sheet as a table, for a CSV file or a workbook: each line with its symbol in the corner and its labels around it."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+
+from clearhead.exercises.sheet.sheet import Line, Sheet
+
+_NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
+Row = list[str]
+
+
+def rows_of(sheet: Sheet) -> Iterator[Row]:
+    """Yield the rows of a sheet: its number, then for each line a row of labels and a row for each row of numbers."""
+    if sheet.id:
+        yield ["sheet" if sheet.is_drawn else "problem", sheet.id]
+    yield ["title", sheet.title or sheet.kind]
+    section = ""
+    for line in sheet.lines:
+        if line.section != section:
+            section = line.section
+            yield []
+            yield [section]
+        yield []
+        yield from _line_rows(line)
+
+
+def _line_rows(line: Line) -> Iterator[Row]:
+    height, width = line.shape
+    yield [line.symbol, *(line.columns or tuple(str(column + 1) for column in range(width)))]
+    for row in range(height):
+        label = line.rows[row] if line.rows else str(row + 1)
+        cells = ["" if line.state(row, column) == "blank" else line.texts[row][column] for column in range(width)]
+        yield [label, *cells]
+
+
+def to_csv(sheet: Sheet) -> bytes:
+    """Return the sheet as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows_of(sheet))
+    return text.getvalue().encode("utf-8")
+
+
+def to_xlsx(sheet: Sheet) -> bytes:
+    """Return the sheet as a workbook, with numbers as numbers that are shown with their digits."""
+    from openpyxl import Workbook
+
+    book = Workbook()
+    page = book.active
+    assert page is not None
+    for number, row in enumerate(rows_of(sheet), 1):
+        for column, text in enumerate(row, 1):
+            cell = page.cell(number, column)
+            match = _NUMBER.fullmatch(text) if column > 1 else None
+            if match:
+                cell.value = float(text)
+                cell.number_format = f"0.{'0' * len(match[1])}" if match[1] else "0"
+            else:
+                cell.value = text
+                cell.data_type = "s"  # never a formula, whatever a token begins with
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
