@@ -71,7 +71,7 @@ def _rows(inside: str, bracket: str) -> tuple[tuple[str, ...], ...]:
     """Return the rows of a list without inner brackets: one, or several between line breaks or semicolons."""
     lines = [line for line in inside.splitlines() if line.strip(" ,;")]
     rows = tuple(map(_cells, lines if len(lines) > 1 else inside.split(";")))
-    if all(rows) and (len(rows) == 1 or all(len(row) > 1 for row in rows)):
+    if all(rows) and (len(rows) == 1 or any(len(row) > 1 for row in rows)):
         return rows
     cells = _cells(inside.replace(";", ","))
     return (cells,) if cells and (bracket == "[" or len(cells) > 1) else ()

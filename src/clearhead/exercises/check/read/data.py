@@ -1,18 +1,23 @@
 """Read a working file, YAML or JSON: the lines under `written`, with their places and copies."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clearhead.check.limits import MAX_VALUES, MAX_WRITTEN_CELLS, MAX_WRITTEN_LINES
 from clearhead.check.read.number import visible
 from clearhead.errors import ProblemError, did_you_mean
-from clearhead.exercises.check.read.grid import row_cells
 from clearhead.exercises.check.read.page import HOLE, Block, Cells, Page, Side
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import read_data
 
 _MAX_DEPTH, _MAX_MISTAKES, _MAX_TEXT = 20, 1000, 2**20
 _COPIES = ("operands", "copies")
+_PLAIN = re.compile(
+    r"[-+−–]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?%?|[-−–]?(?:∞|inf)|[?_]+"
+).fullmatch  # a number that cannot be part of an expression
+_GAP = re.compile(r"\s*;\s*|\s+")
+_GROUPED = re.compile(r"[0-9]{1,3}(?: [0-9]{3})+").fullmatch  # 1 234 may be one number
 _INTO = ("_copied_into_", " copied into ", " into ")
 _NAMES_INSIDE = "contains names where numbers are expected. Write a number, a row or a list of rows."
 
@@ -119,23 +124,26 @@ class _Reader:
         if not value:
             raise ValueError("is an empty list. Write a row or a list of rows, or remove the name.")
         if any(isinstance(row, list | tuple) for row in value):
-            return self._counted([_row(row) for row in value])
+            return self._counted(_row(row) for row in value)
         rows = [_row_of_text(cell) if isinstance(cell, str) else () for cell in value]
         return self._counted(rows if all(rows) else [tuple(map(_text, value))])
 
-    def _counted(self, rows: list[tuple[str, ...]]) -> Cells:
-        self._room -= sum(map(len, rows))
-        if self._room < 0:  # checked at once, because a YAML alias can repeat a matrix endlessly
-            raise ProblemError(
-                f"written contains more than {MAX_WRITTEN_CELLS:,} cells. Give the lines of one working only."
-            )
-        return tuple(rows)
+    def _counted(self, rows: Iterable[tuple[str, ...]]) -> Cells:
+        counted = []
+        for row in rows:
+            self._room -= len(row)
+            if self._room < 0:  # checked at once, because a YAML alias can repeat a matrix endlessly
+                raise ProblemError(
+                    f"written contains more than {MAX_WRITTEN_CELLS:,} cells. Give the lines of one working only."
+                )
+            counted.append(row)
+        return tuple(counted)
 
 
 def _row_of_text(text: str) -> tuple[str, ...]:
     """Return the cells of `0.26 0.33`; nothing for one number and for a text that is no row."""
-    cells = row_cells(text)
-    return cells if len(cells) > 1 else ()
+    cells = tuple(_GAP.split(text.strip(" \t;")))
+    return cells if len(cells) > 1 and all(map(_PLAIN, cells)) and not _GROUPED(text.strip()) else ()
 
 
 def _row(row: Any) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ _SYMBOLS = {
 _FUNCTIONS = ("softmax", "tanh", "exp", "log", "ln", "sin", "cos", "max", "min", "sqrt", "relu", "sigmoid", "inf")
 _ACCENTS = {"tilde": "\u0303", "widetilde": "\u0303", "hat": "\u0302", "bar": "\u0304", "overline": "\u0304", "vec": ""}
 _HEADINGS = {"section": "#", "subsection": "##", "subsubsection": "###", "paragraph": "####"}
-_DROPPED = {"hspace": 1, "vspace": 1, "cline": 1, "label": 1, "tag": 1, "setlength": 2, "multicolumn": 2, "end": 1}
+_DROPPED = {"hspace": 1, "vspace": 1, "cline": 1, "label": 1, "tag": 1, "setlength": 2, "renewcommand": 2, "multicolumn": 2, "end": 1}
 _STRIKES = ("cancel", "bcancel", "xcancel", "sout", "st")
 _MATRIX = re.compile(r"(?:[bBpvV]|small)?matrix|array|tabular").match
 
@@ -146,6 +146,8 @@ class _Folder:
             return " "
         if name in _ACCENTS:
             return self._argument() + _ACCENTS[name]
+        if name == "underline":
+            return self._argument().strip() or "____"
         if name in _HEADINGS:
             return f"\f{_HEADINGS[name]} {self._argument()}\f"
         if name in ("clearheadname", "rule"):

@@ -22,6 +22,12 @@ class Grid:
     columns: tuple[str, ...] = ()
     name: str = ""
 
+    @property
+    def has_values(self) -> bool:
+        """Return whether there is a number, or nothing but blanks for numbers."""
+        cells = [cell for row in self.cells for cell in row]
+        return any(map(is_number, cells)) or (len(cells) > 0 and not any(map(is_label, cells)))
+
 
 class Grids:
     """The grids of a page; each is known by its character."""

@@ -100,7 +100,7 @@ class _PageReader(HTMLParser):
         if not rows:
             return
         grid = table_grid([[cell if cell != LABEL else "" for cell in row] for row in rows])
-        if grid.cells:
+        if grid.has_values:
             grid = replace(grid, name=caption or grid.name)
             self.parts.append(f"\n{self.grids.add(grid)}\n")
 

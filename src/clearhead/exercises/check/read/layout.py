@@ -58,7 +58,7 @@ def _kind(text: str, before: str) -> str:
         return "matrix"
     if text.count("|") > 1 or (before == "|" and "|" in text):
         return "|"
-    return "\t" if "\t" in text.strip() and "=" not in text else ""
+    return "\t" if "\t" in text.strip() and "=" not in text and "[" not in text else ""
 
 
 @dataclass
@@ -144,7 +144,7 @@ def _table(group: list[Line], mark: str, grids: Grids) -> list[Line]:
         grid = Grid(tuple(numbers)) if all(numbers) else Grid(())
     else:
         grid = table_grid(rows, has_ruler=bool(rulers))
-    if not grid.cells:
+    if not grid.has_values:
         return [Line(line.number, line.text.replace(mark, " ")) for line in group]
     return [Line(group[0].number, f"{before}{grids.add(grid)}")]
 

@@ -32,7 +32,7 @@ _SETTING = re.compile(
 
 def is_setting(name: str, value: str) -> bool:
     """Return whether `name = value` states a size or a constant: d_k = 4, √2 = 1.41, e = 2.718."""
-    if name.strip() in ("e", "e^1", "exp(1)"):
+    if name.strip() == "e":
         return value.startswith("2.7")
     return len(name) < _MAX_LENGTH and _SETTING(name) is not None
 

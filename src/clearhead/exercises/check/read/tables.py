@@ -117,7 +117,7 @@ def _region(rows: list[Row], start: int, title: str, sheet: str) -> list[Block]:
     for number, row in enumerate(rows):
         filled = [cell for cell in row if cell]
         is_name = len(filled) == 1 and is_label(filled[0]) and bool(row[0])
-        if is_name and part or (part and _is_header(row) and not _is_header(part[-1])):
+        if is_name and part or (part and _is_header(rows[number:]) and not _is_header([part[-1], row])):
             blocks += _blocks(part, name, first, sheet)
             part, name = [], ""
         if is_name:
@@ -128,10 +128,11 @@ def _region(rows: list[Row], start: int, title: str, sheet: str) -> list[Block]:
     return blocks + _blocks(part, name, first, sheet)
 
 
-def _is_header(row: Row) -> bool:
-    """Return whether a row has the labels of columns: words, or 1, 2, 3 … to the right of a corner."""
-    labels = [cell for cell in row[1:] if cell]
-    has_corner = not row[0] or is_label(row[0])
+def _is_header(rows: Sequence[Row]) -> bool:
+    """Return whether the first row has the labels of columns: words, or 1, 2, 3 … above rows that have labels."""
+    corner, *labels = rows[0]
+    labels = [label for label in labels if label]
+    has_corner = (not corner or is_label(corner)) and len(rows) > 1 and bool(rows[1][0])
     return len(labels) > 0 and (all(map(is_label, labels)) or (has_corner and len(labels) > 1 and counts(labels)))
 
 
@@ -139,7 +140,7 @@ def _blocks(rows: list[Row], name: str, start: int, sheet: str) -> list[Block]:
     """Return the block of a table with labels, or a block for each name in the first column."""
     if not rows:
         return []
-    if _is_header(rows[0]) or name or not any(is_label(row[0]) for row in rows):
+    if _is_header(rows) or name or not any(is_label(row[0]) for row in rows):
         grid = table_grid(rows)
         return [_block(name or grid.name, grid, start, sheet)] if grid.cells else []
     blocks: list[Block] = []

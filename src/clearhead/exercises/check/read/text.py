@@ -40,7 +40,7 @@ _FILLER = re.compile(
     r"(?i)^(?:(?:so|hence|then|thus|therefore|now|and|finally|we (?:get|have)|the|let|where|with|for)\b[,:]?\s*)+(?=\S)"
 )
 _NUMERIC = re.compile(r"(?<![\w_√])\.?[0-9]")
-_TRAILING = re.compile(r"(?:\s*(?:[✓✗✔✘□■.,;⇒]|→[^0-9]*|\\)|\s+\([^\W\d][^()0-9]*\))+$")
+_TRAILING = re.compile(r"(?:\s*(?:[✓✗✔✘□■.,;⇒]|→[^=→]{0,40}|\\)|\s+\([^\W\d][^()0-9]*\))+$")
 _ENDS_OPEN = re.compile(r"(?:[×·*+]|\s[Xx])\s*$").search
 
 
@@ -71,7 +71,7 @@ def read_text(text: str, grids: Grids | None = None) -> Page:
     reader = _Reader(grids)
     place, texts = 0, list[Line]()
     for part in parts:
-        texts.append(Line(lines[place].number, part.replace("\v", "").replace(LABEL, "")))
+        texts.append(Line(lines[place].number, part.replace("\v", "").replace(LABEL, "").replace("\t", "  ")))
         place += 1 + part.count("\v")
     for before, line, after in zip_longest([Line(0, ""), *texts[:-1]], texts, texts[1:], fillvalue=Line(0, "")):
         reader.read(line, is_alone=not before.text.strip() and not after.text.strip(), below=after.text.strip())
@@ -120,7 +120,8 @@ class _Reader:
         text = _COLON.sub(" = ", _NUMBERING.sub("", text.lstrip("#").strip()))
         if not text:
             return
-        cells = row_cells(text)
+        is_continued = _RELATION.match(text) is not None or (text[0] in "+×·" and bool(self._drafts))
+        cells = () if is_continued else row_cells(text)
         if cells:
             if self._rows and (line.number != self._row_line + 1):
                 self._end_rows()
@@ -130,7 +131,7 @@ class _Reader:
         self._end_rows()
         if title := _TITLE(text):
             self._start(title[1], line.number).is_open = True
-        elif _RELATION.match(text) or (text[0] in "+×·" and self._drafts):
+        elif is_continued:
             self._continue(text, line.number)
         else:
             for statement in _statements(text):
@@ -208,7 +209,7 @@ class _Reader:
 
     def _add_sides(self, draft: _Draft, sides: list[str]) -> None:
         draft.sides += [side.strip() for side in sides if side.strip(" .,;")]
-        last = draft.sides[-1] if draft.sides and sides[-1].strip() else ""
+        last = draft.sides[-1] if draft.sides and sides[-1:] != [""] else ""
         has_value = any(map(is_hole, last)) or bool(row_cells(_TRAILING.sub("", last)))
         draft.is_open = not has_value
         draft.num_words = 0
@@ -230,6 +231,8 @@ class _Reader:
         if len(name) > _MAX_WORDS:
             self._read_words(text, number)
             return
+        if any(map(is_hole, name)):  # softmax(2, 7) = … is known by its numbers
+            name, sides = "", [name, *sides]
         draft = self._start(_FILLER.sub("", name).strip(" *$"), number, prefix.strip())
         self._add_sides(draft, sides)
         self._words = text.strip() if draft.is_open and draft.sides else ""
