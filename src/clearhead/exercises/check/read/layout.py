@@ -1,0 +1,156 @@
+"""Matrices that are drawn on several lines: bracket glyphs, bars and tables. Each becomes one character of the text."""
+
+import re
+from dataclasses import dataclass, field
+
+from clearhead.exercises.check.read.grid import Grid, Grids, row_cells, table_grid
+
+_PIECE = re.compile(r"[⎡⎢⎣⎛⎜⎝\[] ([^⎡⎢⎣⎤⎥⎦⎛⎜⎝⎞⎟⎠\[\]]*) [⎤⎥⎦⎞⎟⎠\]]")
+_IS_BELOW = "⎢⎣⎜⎝"
+_TITLE = re.compile(r"(?:^|(?<=\s))(\S[^()\n]{0,80}?)\s{1,4}\([0-9]+ × [0-9]+(?:, [a-z]+)?\)")
+_RULER = re.compile(r"[\s|:+-]*-[\s|:+-]*").fullmatch
+_OPERATORS = "=×·*+≈→:"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a page with its number, counted from 1."""
+
+    number: int
+    text: str
+
+
+def numbered(text: str) -> list[Line]:
+    """Return the lines of a folded text with their numbers in the file."""
+    lines: list[Line] = []
+    number = 1
+    for row in text.split("\n"):
+        for part in row.split("\f"):
+            lines.append(Line(number, part.replace("\v", "").rstrip()))
+            number += part.count("\v")
+        number += 1
+    return lines
+
+
+def take_drawn(lines: list[Line], grids: Grids) -> list[Line]:
+    """Replace every matrix in bracket glyphs and every table by one character."""
+    taken: list[Line] = []
+    group: list[Line] = []
+    kind = ""
+    for line in [*lines, Line(0, "")]:
+        line_kind = _kind(line.text, kind)
+        if kind and line_kind != kind:
+            taken = _with_matrices(taken, group, grids) if kind == "matrix" else [*taken, *_table(group, kind, grids)]
+            group = []
+        if line_kind:
+            group.append(line)
+        else:
+            taken.append(line)
+        kind = line_kind
+    return taken
+
+
+def _kind(text: str, before: str) -> str:
+    """Return what a line is a part of: a matrix, a table with bars or tabs, or nothing."""
+    if "⎡" in text or "⎛" in text or (before == "matrix" and any(glyph in text for glyph in _IS_BELOW)):
+        return "matrix"
+    if _PIECE.search(text) and "=" not in text and not text.lstrip().startswith("|"):
+        return "matrix"
+    if text.count("|") > 1 or (before == "|" and "|" in text):
+        return "|"
+    return "\t" if "\t" in text.strip() and "=" not in text and "[" not in text else ""
+
+
+@dataclass
+class _Matrix:
+    left: int
+    right: int
+    header: str  # the line above it
+    is_first: bool  # whether it starts in the first line of the group
+    rows: list[list[str]] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)  # the text to the left of every row
+
+
+def _with_matrices(taken: list[Line], group: list[Line], grids: Grids) -> list[Line]:
+    """Return the lines before a group of lines, without labels and titles of its matrices, and its matrices."""
+    has_header = bool(taken) and taken[-1].number == group[0].number - 1
+    above = taken[-1].text if has_header else ""
+    matrices, text_after = _matrices(group, above)
+    matrices.sort(key=lambda matrix: matrix.left)
+    grids_drawn = [_grid_of(matrix) for matrix in matrices]
+    if any(grid.columns for grid, matrix in zip(grids_drawn, matrices, strict=True) if matrix.is_first):
+        taken = taken[:-1]
+    titles = _TITLE.findall(taken[-1].text) if taken else []
+    number = group[0].number
+    if len(titles) == len(grids_drawn):
+        named = [Grid(grid.cells, grid.rows, grid.columns, name) for grid, name in zip(grids_drawn, titles, strict=True)]
+        return [*taken[:-1], *(Line(number, grids.add(grid)) for grid in named)]
+    parts = [
+        f"{_joined(matrix.beside)} {grids.add(grid)}" if not grid.rows else grids.add(grid)
+        for matrix, grid in zip(matrices, grids_drawn, strict=True)
+    ]
+    return [*taken, Line(number, " ".join([*parts, text_after]).strip())]
+
+
+def _matrices(group: list[Line], above: str) -> tuple[list[_Matrix], str]:
+    """Return the matrices of a group of lines, and the text to the right of the last one in the first line."""
+    matrices: list[_Matrix] = []
+    text_after = ""
+    for line in group:
+        end = 0
+        for piece in _PIECE.finditer(line.text):
+            is_below = piece[0][0] in _IS_BELOW and matrices
+            if is_below:
+                matrix = min(matrices, key=lambda drawn: abs(drawn.left - piece.start()))
+            else:
+                matrix = _Matrix(piece.start(), piece.end(), above, line is group[0])
+                matrices.append(matrix)
+            matrix.rows.append(piece[1].split())
+            matrix.beside.append(line.text[end : piece.start()].strip())
+            end = piece.end()
+        text_after = text_after or ("" if line is not group[0] else line.text[end:])
+        above = line.text
+    return matrices, text_after.strip() if any(mark in text_after for mark in _OPERATORS) else ""
+
+
+def _joined(texts: list[str]) -> str:
+    return " ".join(filter(None, texts))
+
+
+def _grid_of(matrix: _Matrix) -> Grid:
+    """Return the cells and labels of a matrix; a text with an operator beside it is not the label of a row."""
+    cells = tuple(tuple(row) for row in matrix.rows)
+    is_sum = any(mark in text for text in matrix.beside for mark in _OPERATORS[:-1])
+    header = matrix.header[matrix.left : matrix.right].strip()
+    columns = tuple(re.split(r"\s{2,}", header))
+    if len(columns) != len(cells[0]) or not header or "=" in header or _TITLE.search(matrix.header):
+        columns = ()
+    return Grid(cells, () if is_sum or not any(matrix.beside) else tuple(matrix.beside), columns)
+
+
+def _table(group: list[Line], mark: str, grids: Grids) -> list[Line]:
+    """Return the lines of a table: its character, with the text before the first bar."""
+    if not any(letter.isdigit() or letter == "_" for line in group for letter in line.text):
+        return [Line(line.number, line.text.replace(mark, " ")) for line in group]
+    rulers = [index for index, line in enumerate(group) if _RULER(line.text) and mark == "|"]
+    if len(rulers) > 1 and rulers[1] > 2:  # two tables without an empty line between them
+        start = rulers[1] - 1
+        return [*_table(group[:start], mark, grids), *_table(group[start:], mark, grids)]
+    before, bar, _ = group[0].text.partition("|")
+    before = before if mark == "|" and before.rstrip().endswith("=") else ""
+    rows = [_cells(line.text[len(before) :], mark) for index, line in enumerate(group) if index not in rulers]
+    if all(len(row) == 1 for row in rows):  # plain bars are a matrix
+        numbers = [row_cells(row[0]) for row in rows]
+        grid = Grid(tuple(numbers)) if all(numbers) else Grid(())
+    else:
+        grid = table_grid(rows, has_ruler=bool(rulers))
+    if not grid.has_values:
+        return [Line(line.number, line.text.replace(mark, " ")) for line in group]
+    return [Line(group[0].number, f"{before}{grids.add(grid)}")]
+
+
+def _cells(text: str, mark: str) -> list[str]:
+    text = text.strip(" ")
+    if mark == "|":
+        text = text.removeprefix("|").removesuffix("|")
+    return [cell.strip() for cell in text.split(mark)]
