@@ -10,16 +10,21 @@ from clearhead.exercises.check.read.names import Name
 from clearhead.exercises.check.read.page import HOLE, Block, Side
 from clearhead.exercises.sheet.sheet import Line, Sheet
 
+_INSIDE = ("activate", "softmax")  # steps whose input people write inside a function
 _TERM = re.compile(rf"([-−+]?\s?[\d.]+)\s*[·⋅×*]?\s*{HOLE}")
 
 
 @dataclass(frozen=True)
 class Copied:
-    """Numbers that are copied from a line: its name, with a row if only that is copied."""
+    """Numbers that are copied from a line: its name, with a row if only that is copied.
+
+    The numbers in `tanh(…)` and `softmax(…)` are the line itself (`is_line`) if it is not written elsewhere.
+    """
 
     name: str
     where: str
     cells: Cells
+    is_line: bool = False
 
 
 def copies_in(block: Block, line: Line, name: Name, sheet: Sheet) -> Iterator[Copied]:
@@ -51,6 +56,7 @@ def _weighted_sum(line: Line, name: Name, sheet: Sheet, side: Side, terms: list[
 def _operands(line: Line, name: Name, sheet: Sheet, side: Side) -> Iterator[Copied]:
     """Yield each matrix of a product as a copy of the first parent with its shape that has no copy yet."""
     parents = [sheet.by_id[source] for sources in line.parents.values() for source in sources]
+    is_line = line.step is not None and line.step.name in _INSIDE
     free = sorted(parents, key=lambda parent: _place_in(line.equation, parent.symbol))
     for grid in side.grids:
         if any(read_cell(cell).problem for row in grid for cell in row):
@@ -58,14 +64,15 @@ def _operands(line: Line, name: Name, sheet: Sheet, side: Side) -> Iterator[Copi
         parent = next((parent for parent in free if _shape(grid) in (parent.shape, parent.shape[::-1])), None)
         if parent is not None:
             free.remove(parent)
-            yield Copied(parent.symbol, parent.where, grid)
+            yield Copied(parent.symbol, parent.where, grid, is_line and parent.step is not None)
             continue
         row = next((parent for parent in free if name.row and 1 in _shape(grid) and max(_shape(grid)) in parent.shape), None)
         if row is not None:
             free.remove(row)
             is_key = row is parents[-1] and name.column
             index = name.column if is_key else name.row
-            yield Copied(f"{row.symbol}[{index}]", row.where, (tuple(cell for cells in grid for cell in cells),))
+            cells = (tuple(cell for cells in grid for cell in cells),)
+            yield Copied(f"{row.symbol}[{index}]", row.where, cells, is_line and row.step is not None)
 
 
 def _shape(grid: Cells) -> tuple[int, int]:

@@ -27,7 +27,11 @@ def read_data_page(content: bytes) -> Page:
     num_values = content.count(b",") + content.count(b"\n")
     if num_values > MAX_VALUES:
         raise ProblemError(f"contains more than {MAX_VALUES:,} values. Give the lines of one working only.")
-    data = read_data(content, "written")
+    return page_of_data(read_data(content, "written"))
+
+
+def page_of_data(data: Mapping[str, Any]) -> Page:
+    """Return the lines of a working that is given as plain data."""
     fields = {key: value for key, value in data.items() if key != "written"}
     if "clearhead" in data:  # a sheet, which its own reader reads
         return Page((), fields=fields)
@@ -45,7 +49,7 @@ def read_data_page(content: bytes) -> Page:
     reader.read(written, ("written",), ())
     if reader.mistakes:
         raise ProblemError(reader.mistakes)
-    return Page(tuple(reader.blocks), fields=fields, remarks=tuple(reader.remarks))
+    return Page(tuple(reader.blocks), fields=fields, remarks=tuple(reader.remarks), is_working_file=True)
 
 
 class _Reader:

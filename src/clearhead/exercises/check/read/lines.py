@@ -5,28 +5,36 @@ sides before are copies of the lines that it is calculated from. A block without
 the words above it. Every number becomes a line or a note that says why not.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from clearhead.check.graph import Graph
 from clearhead.check.grid import name_without_percent
-from clearhead.check.line_words import SUBSCRIPTS, symbol_key, word_key
+from clearhead.check.line_words import LAST_WORDS, SUBSCRIPTS, WORDS, symbol_key, word_key
+from clearhead.check.names import find_records, matches_place
 from clearhead.check.read.number import is_blank, read_cell
 from clearhead.check.working import Cells, Note, WrittenLine
 from clearhead.exercises.check.read.copies import copies_in
 from clearhead.exercises.check.read.names import Name, is_index, read_name
-from clearhead.exercises.check.read.operands import RowPlace, SoftmaxRows, powers_of, softmax_of
+from clearhead.exercises.check.read.operands import RowPlace, SoftmaxRows, powers_of, scores_id, softmax_of
 from clearhead.exercises.check.read.page import HOLE, Block, Page
 from clearhead.exercises.check.read.places import Places
 from clearhead.exercises.check.read.side_calculations import holds, is_calculation, is_setting
-from clearhead.exercises.sheet.sheet import Line, Sheet
+from clearhead.exercises.sheet.build import sheet_of
+from clearhead.exercises.sheet.sheet import Line
 from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.view import SheetView
+from clearhead.worksheet.worksheet import Worksheet
 
 _MAX_SAME = 8  # writings of a line with the same numbers: more heads than anybody writes out
 _MAX_ALIKE = 50  # writings of a line with other numbers
+_LABELS = frozenset(("token", "tokens", "key", "keys", "pair", "row", "word", "query"))
 _SUMS = frozenset(word_key(word) for word in ("sum", "row sum", "total", "denominator", "Σ", "Σ exp", "sum of exponentials"))
 
 
@@ -38,9 +46,9 @@ class PageLines:
     notes: tuple[Note, ...]
 
 
-def lines_of(page: Page, sheet: Sheet | None) -> PageLines:
-    """Return the lines of a page; without a sheet (of an exercise that cannot be solved as it stands) names stay."""
-    reader = _Reader(page, sheet)
+def lines_of(page: Page, worksheet: Worksheet | None) -> PageLines:
+    """Return the lines of a page; without an exercise that can be solved as it stands, names stay as they are."""
+    reader = _Reader(page, worksheet)
     lines = tuple(reader.few_alike(reader.with_operands(reader.blocks())))
     unread = [_unread(f"{entry.text[:100]} ({entry.reason})", entry.line) for entry in page.unread]
     notes = [Note("read", remark) for remark in page.remarks]
@@ -63,8 +71,10 @@ class _Statement:
 class _Reader:
     """Reads the blocks of one page in order."""
 
-    def __init__(self, page: Page, sheet: Sheet | None) -> None:
-        self.page, self.sheet = page, sheet
+    def __init__(self, page: Page, worksheet: Worksheet | None) -> None:
+        self.page = page
+        self.sheet = sheet = None if worksheet is None else sheet_of(SheetView(worksheet))
+        self.graph = None if worksheet is None else Graph(worksheet)
         self.notes: list[Note] = []
         self.places = None if sheet is None else Places(sheet)
         lines = () if sheet is None else sheet.lines
@@ -72,7 +82,9 @@ class _Reader:
             label.strip("<>").casefold() for line in lines for label in (*line.rows, *line.columns) if label
         )
         self.symbols = frozenset(symbol_key(line.symbol) for line in lines)
-        self.last_name = ""  # of the last block with a name, for rows that continue it
+        self.last_name = ""  # the matrix that rows without a name continue
+        self.written_rows: list[Cells] = []
+        self.used: set[str] = set()  # ids of the lines that whole blocks were placed on
 
     # ---- blocks ----
 
@@ -82,11 +94,11 @@ class _Reader:
             columns = list(self._named_columns(block))
             if columns:
                 yield from columns
-                continue
-            yield from self._block(block)
-            self.last_name = block.name or self.last_name
+            else:
+                yield from self._block(block)
 
     def _block(self, block: Block) -> Iterator[_Statement]:
+        block = _with_whole_name(_with_part_as_heading(block))
         result = _result_of(block)
         name = block.name.strip()
         if result is None or not any(map(any, result)):
@@ -108,13 +120,18 @@ class _Reader:
         if parsed is None:
             self._nameless(block, result)
             return
-        if self._is_given(parsed, block, result):
+        line = self._sheet_line(block, parsed, result)
+        if not self._means_row(name):
+            self.last_name = parsed.base
+        if self._is_given(line, parsed, result):
             return
+        if line is not None and symbol_key(line.symbol) == symbol_key(parsed.base):
+            parsed = replace(parsed, base=line.symbol)
         if block.rows and self._has_labels(block.rows):
-            yield from self._labelled_rows(block, parsed, result)
+            yield from self._labelled_rows(block, parsed, result, line)
             return
-        yield from self._copies(block, parsed)
-        yield _Statement(self._line(block, parsed, result))
+        yield from self._copies(block, parsed, line)
+        yield _Statement(self._line(block, parsed, result, line))
 
     def _nameless(self, block: Block, result: Cells) -> None:
         """Note numbers that no name says anything about, unless they repeat a given."""
@@ -141,13 +158,19 @@ class _Reader:
 
     def _name(self, text: str, block: Block) -> Name | None:
         """Return the name of a block: its own, or that in the words and headings above it."""
-        if self._means_row(text):  # `sun: 0.4 0.6` below the name of a matrix
-            above = self._name_above(block)
-            return None if above is None else Name(above, _index_in(text))
-        if text:
+        if text and not self._is_label(text) and not self._means_row(text):
             return self._own_name(text)
         above = self._name_above(block)
-        return None if above is None else self._own_name(above)
+        if above is None:
+            return None
+        if self._means_row(text):  # `sun: 0.4 0.6` below the name of a matrix
+            self.last_name = above
+            return Name(above, self._index(text))
+        return self._own_name(above)
+
+    def _is_label(self, text: str) -> bool:
+        """Return whether the corner of a table only says what its labels are."""
+        return word_key(text) in _LABELS
 
     def _own_name(self, text: str) -> Name:
         """Read a name; one that is a symbol of the sheet, such as h₂, has no index."""
@@ -157,31 +180,41 @@ class _Reader:
 
     def _means_row(self, text: str) -> bool:
         """Return whether a name is only that of a row: a token of the exercise, or `row 2`."""
-        index = _index_in(text)
+        index = self._index(text)
         is_row = index != text.strip() and index.isdecimal()
         return is_row or (index.casefold() in self.labels and symbol_key(text) not in self.symbols)
 
     def _name_above(self, block: Block) -> str | None:
-        """Return what the words directly above a block, its headings or the block before name."""
-        for text in (block.above, *reversed(block.headings), self.last_name):
-            name = text.partition("=")[0].strip()
-            if name and not self._means_row(name) and self._is_known(name):
+        """Return the name of a line in the words directly above a block, in its headings, or of the rows before it."""
+        if block.above:
+            return self._name_in(block.above)
+        for heading in reversed(block.headings):
+            name = self._name_in(heading)
+            if name is not None:
                 return name
-            last = text.rpartition(":")[2].strip()
-            if last != text and last and self._is_known(last):
-                return last
-        return None
+        return self.last_name or None
 
-    def _is_known(self, text: str) -> bool:
-        from clearhead.check.line_words import LAST_WORDS, WORDS
+    def _name_in(self, text: str) -> str | None:
+        """Return the name of a line in a heading: all of it, what follows a colon, or else its longest known words."""
+        for part in (text.partition("=")[0], text.rpartition(":")[2]):
+            name = read_name(part, self.labels).base
+            if name and self._is_known(name):
+                return name
+        if re.search(r"(?i)\bdivid|\bscal(?:e|ing)\b", text):
+            return "scaled scores"
+        words = re.findall(r"[\w'′ᵀ²^-]+", text)
+        runs = [words[start : start + count] for count in (3, 2, 1) for start in range(len(words) - count + 1)]
+        known = (" ".join(run) for run in runs if len(run[0]) > 1 or len(run) == 1)
+        return next((run for run in known if len(run) > 2 and self._is_known(run)), None)
 
-        name = read_name(text, self.labels).base
-        return symbol_key(name) in self.symbols or word_key(name) in WORDS or word_key(name) in LAST_WORDS
+    def _is_known(self, name: str) -> bool:
+        key = word_key(name)
+        return symbol_key(name) in self.symbols or key in WORDS or key in LAST_WORDS
 
-    def _line(self, block: Block, name: Name, cells: Cells) -> WrittenLine:
-        """Return a line in the part of the model that the headings name."""
+    def _line(self, block: Block, name: Name, cells: Cells, line: Line | None = None) -> WrittenLine:
+        """Return a line in the part of the model of its line on the sheet, or else that the headings name."""
         place = block.place or (f"line {block.line}" if block.line else "")
-        where = self._where(block, name)
+        where = self._hint(block, name) if line is None or self.page.is_working_file else line.where
         if not block.copied_into and self._percent(block) and "%" not in name.base:
             name = replace(name, base=f"{name.base} (%)")
         return WrittenLine(str(name), cells, where, place, block.copied_into)
@@ -189,33 +222,66 @@ class _Reader:
     def _percent(self, block: Block) -> bool:
         return "%" in block.name
 
-    def _where(self, block: Block, name: Name) -> str:
-        if self.places is None:
+    def _hint(self, block: Block, name: Name) -> str:
+        """Return the headings that name a part of the model with such a line; a working file means all of them."""
+        if self.places is None or self.graph is None or self.page.is_working_file:
             return ".".join(block.headings)
+        hint = self.places.hint(block.headings)
+        return hint if hint and find_records(self.graph, name_without_percent(name.base), hint).nodes else ""
+
+    def _sheet_line(self, block: Block, name: Name, result: Cells) -> Line | None:
+        """Return the line of the sheet that a block means, if its symbol and headings leave no doubt.
+
+        Of several lines with one symbol in a section, such as a given P and a P that is looked up, the first that no
+        block was placed on.
+        """
+        if self.sheet is None or self.places is None:
+            return None
         key = symbol_key(name_without_percent(name.base))
-        own = [line for line in self.places.lines_below(block.headings) if symbol_key(line.symbol) == key]
-        if len(own) == 1 and own[0].step is not None:
-            return own[0].where
-        return self.places.hint(block.headings)
+        below = self.places.lines_below(block.headings)
+        hint = "" if below else self.places.hint(block.headings)
+        lines = below or [line for line in self.sheet.lines if matches_place(hint, line.where)]
+        own = [line for line in lines if symbol_key(line.symbol) == key]
+        if not name.row:
+            own = [line for line in own if _has_shape(result, line)] or own
+        if len(own) > 1 and below:
+            free = [line for line in own if line.id not in self.used]
+            own = (free or own)[:1]
+        if len(own) != 1:
+            return None
+        if not name.row:
+            self.used.add(own[0].id)
+        return own[0]
+
+    def _index(self, text: str) -> str:
+        return _index_in(text, self.labels)
 
     # ---- givens ----
 
-    def _is_given(self, name: Name, block: Block, result: Cells) -> bool:
-        """Return whether a block restates a given; one that has its name and other numbers is compared with it."""
-        if self.sheet is None or not self._repeats_given(result):
+    def _is_given(self, line: Line | None, name: Name, result: Cells) -> bool:
+        """Return whether a block restates a given; one that has its name and other numbers is compared with it.
+
+        Numbers of a whole given are that given under any name, unless they are also right for the line so named.
+        """
+        if self.sheet is None or self.graph is None or self.page.is_working_file:
             return False
-        key = symbol_key(name.base)
-        own = [line for line in self.sheet.steps if symbol_key(line.symbol) == key and not name.row]
-        return not any(_is_close(result, np.asarray(line.values)) for line in own)
+        if line is not None and line.step is None:
+            return self._repeats_given(result)
+        nodes = find_records(self.graph, name_without_percent(name.base), "").nodes if line is None else ()
+        steps = [self.sheet.steps[node] for node in nodes] if line is None else [line]
+        if not steps:
+            return self._repeats_given(result)
+        is_whole = len(result) > 1 and not name.row and self._repeats_given(result)
+        return is_whole and not any(_is_close(result, np.asarray(step.values)) for step in steps)
 
     def _repeats_given(self, result: Cells) -> bool:
-        """Return whether numbers are those of a given, or of one of its rows."""
+        """Return whether numbers are those of a given, or of one of its rows or columns."""
         values = _values_of(result)
         if self.sheet is None or values is None or values.size < 2:
             return False
         for line in self.sheet.givens:
             given = np.asarray(line.values)
-            if given.dtype.kind not in "iuf":
+            if given.dtype.kind not in "biuf":
                 continue
             if any(_is_same(values, matrix) for matrix in (given, given.T)):
                 return True
@@ -226,23 +292,22 @@ class _Reader:
     # ---- tables ----
 
     def _has_labels(self, labels: Sequence[str]) -> bool:
-        return all(is_index(_index_in(label), self.labels) for label in labels if label)
+        return all(is_index(self._index(label), self.labels) for label in labels if label)
 
-    def _labelled_rows(self, block: Block, name: Name, result: Cells) -> Iterator[_Statement]:
+    def _labelled_rows(self, block: Block, name: Name, result: Cells, line: Line | None) -> Iterator[_Statement]:
         """Yield a table with names of its rows and columns; in another order, row by row."""
-        line = self._sheet_line(block, name)
         if line is not None and _fits(block, line, result):
-            yield _Statement(self._line(block, name, result))
+            yield _Statement(self._line(block, name, result, line))
             return
-        columns = [_index_in(label) for label in block.columns]
+        columns = [self._index(label) for label in block.columns]
         has_columns = bool(columns) and self._has_labels(columns) and not self._is_in_order(columns)
         for label, row in zip(block.rows, result, strict=False):
             if has_columns:
                 for column, cell in zip(columns, row, strict=False):
-                    cell_name = replace(name, row=_index_in(label), column=column)
-                    yield _Statement(self._line(block, cell_name, ((cell,),)))
+                    cell_name = replace(name, row=self._index(label), column=column)
+                    yield _Statement(self._line(block, cell_name, ((cell,),), line))
             else:
-                yield _Statement(self._line(block, replace(name, row=_index_in(label)), (row,)))
+                yield _Statement(self._line(block, replace(name, row=self._index(label)), (row,), line))
 
     def _is_in_order(self, columns: Sequence[str]) -> bool:
         lines = () if self.sheet is None else self.sheet.steps
@@ -250,31 +315,19 @@ class _Reader:
         own = tuple(column.casefold() for column in columns)
         return own in orders or own == tuple(str(number + 1) for number in range(len(own)))
 
-    def _sheet_line(self, block: Block, name: Name) -> Line | None:
-        """Return the line of the sheet with this symbol in this section, if there is only one."""
-        if self.sheet is None or self.places is None:
-            return None
-        key = symbol_key(name.base)
-        lines = self.places.lines_below(block.headings) or list(self.sheet.lines)
-        own = [line for line in lines if symbol_key(line.symbol) == key]
-        return own[0] if len(own) == 1 else None
-
     def _named_columns(self, block: Block) -> Iterator[_Statement]:
         """Yield the columns of a table that are lines (`score | exp | weight`), for one row of their matrices."""
         if len(block.columns) < 2 or not block.sides or not block.sides[-1].grids:
             return
         names = [column.strip() for column in block.columns]
         known = [bool(name) and not self._means_row(name) and self._is_known(name) for name in names]
-        if sum(known) < 1 or any(not flag and name and not self._is_label_column(name) for flag, name in zip(known, names, strict=True)):
+        if sum(known) < 1 or any(not flag and name and not self._is_label(name) for flag, name in zip(known, names, strict=True)):
             return
         yield from self._columns(block, names, known)
 
-    def _is_label_column(self, name: str) -> bool:
-        return word_key(name) in {"token", "key", "pair", "row", "word", "query", "tokens", "keys"}
-
     def _columns(self, block: Block, names: Sequence[str], known: Sequence[bool]) -> Iterator[_Statement]:
         grid = block.sides[-1].grids[-1]
-        labels = list(block.rows) if block.rows else [row[0] if not known[0] else "" for row in grid]
+        labels = list(block.rows) or [row[0] if read_cell(row[0]).problem else "" for row in grid]
         row = self._row_above(block)
         for place, name in enumerate(names):
             if not known[place]:
@@ -285,7 +338,7 @@ class _Reader:
                 pair = read_name(label, self.labels)
                 if pair.row and pair.column and not is_blank(cell):  # q1·k2 | score | weight
                     yield _Statement(self._line(block, replace(pair, base=name), ((cell,),)))
-                elif word_key(label) in _SUMS:
+                elif word_key(label) in _SUMS:  # the last row of a table of exponentials
                     if word_key(name) in ("exp", "exponential", "exponentials") and not is_blank(cell):
                         yield _Statement(self._line(block, Name("sum", row), ((cell,),)))
                 elif cell or label:
@@ -294,20 +347,31 @@ class _Reader:
                 yield _Statement(self._line(block, Name(name, row), (tuple(cells),)))
 
     def _row_above(self, block: Block) -> str:
-        return _index_in(block.above) if self._means_row(block.above.rstrip(":")) else ""
+        return self._index(block.above) if self._means_row(block.above.rstrip(":")) else ""
 
     # ---- copies and operands ----
 
-    def _copies(self, block: Block, name: Name) -> Iterator[_Statement]:
+    def _copies(self, block: Block, name: Name, line: Line | None) -> Iterator[_Statement]:
         """Yield what the sides before the result copy from the lines above."""
-        line = self._sheet_line(block, name)
-        if self.sheet is None or line is None or line.step is None:
-            self._note_sums(block)
+        self._note_sums(block)
+        if not any(side.grids and side.text.strip() != HOLE for side in block.sides):
             return
+        if line is None and self.graph is not None and self.sheet is not None:
+            found = find_records(self.graph, name.base, self._hint(block, name))
+            line = self.sheet.steps[found.nodes[0]] if found.nodes else None
+            name = name if name.row or not found.row else replace(name, row=found.row)
+        if self.sheet is None or line is None or line.step is None:
+            return
+        user = f"{line.symbol}[{name.row}]" if name.row and not name.column else line.symbol
         for copy in copies_in(block, line, name, self.sheet):
             place = f"line {block.line}" if block.line else ""
-            yield _Statement(WrittenLine(copy.name, copy.cells, copy.where, place, line.symbol))
-        self._note_sums(block)
+            is_first = copy.is_line and copy.cells[0] not in [row for cells in self._page_rows for row in cells]
+            yield _Statement(WrittenLine(copy.name, copy.cells, copy.where, place, "" if is_first else user))
+
+    @cached_property
+    def _page_rows(self) -> list[Cells]:
+        """The results of all blocks of the page."""
+        return [result for block in self.page.blocks if (result := _result_of(block)) is not None]
 
     def _note_sums(self, block: Block) -> None:
         """Note sums of numbers that do not give the result below them: only the result is marked."""
@@ -322,6 +386,7 @@ class _Reader:
     def with_operands(self, statements: Iterator[_Statement]) -> Iterator[WrittenLine]:
         """Yield the lines; those with operands in their names are placed by the scores that are written or right."""
         every = list(statements)
+        self.written_rows = [entry.line.cells for entry in every]
         if self.sheet is None or not any(entry.exponents or entry.softmax for entry in every):
             yield from (entry.line for entry in every)
             return
@@ -369,7 +434,12 @@ class _Reader:
             self.notes.append(_unread(f"{entry.line.name} (no row has these scores)", _line_number(entry.line)))
             return
         weights = self.sheet.steps[place.softmax]
+        scores = self.sheet.by_id[scores_id(self.sheet, weights)]
         name = f"{weights.symbol}[{place.row + 1}]"
+        if scores.step is not None:
+            is_copy = any(entry.softmax == row for line in self.written_rows for row in line)
+            own = f"{scores.symbol}[{place.row + 1}]"
+            yield WrittenLine(own, (entry.softmax,), scores.where, entry.line.place, name if is_copy else "")
         yield replace(entry.line, name=name, where=weights.where)
 
     def _exponentials(self, group: Sequence[_Statement], cells: Sequence[RowPlace | None]) -> Iterator[WrittenLine]:
@@ -409,6 +479,24 @@ class _Reader:
                 self.notes.append(Note("read" if is_same else "unplaced", sentence, line.place))
 
 
+def _with_part_as_heading(block: Block) -> Block:
+    """Return `cross: Q` as Q below the heading cross."""
+    part, colon, name = block.name.rpartition(":")
+    if not (colon and part.strip() and name.strip()):
+        return block
+    return replace(block, name=name.strip(), headings=(*block.headings, part.strip()))
+
+
+def _with_whole_name(block: Block) -> Block:
+    """Return `softmax(2, 7) = …` with the numbers of its left side in its name, where they say which row it is."""
+    if block.name or len(block.sides) < 2 or block.sides[0].text.strip() == HOLE:
+        return block
+    name = block.sides[0].text
+    for grid in block.sides[0].grids:
+        name = name.replace(HOLE, f"({', '.join(cell for row in grid for cell in row)})", 1)
+    return replace(block, name=name, sides=block.sides[1:])
+
+
 def _result_of(block: Block) -> Cells | None:
     """Return the last matrix or number of a block; None if it is only a formula."""
     for side in reversed(block.sides):
@@ -419,11 +507,19 @@ def _result_of(block: Block) -> Cells | None:
     return None
 
 
-def _index_in(text: str) -> str:
-    """Return the number or token of `row 2`, `token sun` and `2`."""
+def _index_in(text: str, labels: Collection[str]) -> str:
+    """Return the number or token of `row 2`, `token sun` and `2`; a label of the sheet, such as `word 1`, as it is."""
     words = text.strip().rstrip(":").translate(SUBSCRIPTS).split()
     is_row = len(words) == 2 and words[0].casefold() in ("row", "token", "word", "query", "position", "column")
-    return words[1] if is_row else " ".join(words)
+    is_label = text.strip().casefold() in labels
+    return words[1] if is_row and not is_label else " ".join(words)
+
+
+def _has_shape(result: Cells, line: Line) -> bool:
+    """Return whether a block has the shape of a line; a single row or column can be written either way."""
+    shape = (len(result), max(map(len, result), default=0))
+    is_vector = 1 in shape and 1 in line.shape
+    return shape == line.shape or (is_vector and max(shape) == max(line.shape))
 
 
 def _is_only(cells: Cells) -> bool:
@@ -454,12 +550,13 @@ def _is_close(result: Cells, truth: Array) -> bool:
 
 def _fits(block: Block, line: Line, result: Cells) -> bool:
     """Return whether a table has the rows and columns of a line in their order."""
+    labels = {label.casefold() for label in (*line.rows, *line.columns)}
     if (len(result), max(map(len, result), default=0)) != line.shape:
         return False
-    rows = [_index_in(label).casefold() for label in block.rows]
+    rows = [_index_in(label, labels).casefold() for label in block.rows]
     own = [label.casefold() for label in line.rows]
     numbers = [str(number + 1) for number in range(len(rows))]
-    columns = [_index_in(label).casefold() for label in block.columns]
+    columns = [_index_in(label, labels).casefold() for label in block.columns]
     own_columns = [label.casefold() for label in line.columns]
     are_columns = not any(columns) or columns in (own_columns, [str(number + 1) for number in range(len(columns))])
     return (not any(rows) or rows in (own, numbers)) and are_columns

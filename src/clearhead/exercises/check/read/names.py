@@ -17,6 +17,8 @@ _WRAPPED = re.compile(r"(?i)(?:scores?|sim|similarity|dot(?: product)?|inner pro
 _TIMES = re.compile(r"(?i)\s*(?:[·⋅∙•×*@,;|]|\.(?!\d)|\bdot\b|\band\b|→|->)\s*|\s+")
 _TURNED = re.compile(r"(?:ᵀ|\^\{?T\}?|\^⊤|')$")
 _OVER = re.compile(r"\s*/\s*\(?\s*(?:√|sqrt)?\s*\(?[\w.]{1,8}\)?\)?$")
+_SCORES = re.compile(r"(?i)(?:raw |attention )?scores?|S|E|Q\s?K(?:ᵀ|\^?T)|dot products?")
+_TRAILING = re.compile(r"(?i)\s+(?:is|are|was|were|becomes?|gives?|equals?)$")
 _INDEX = r"[\w'’<>-]{1,30}"
 _VECTOR = re.compile(rf"(?P<letter>[^\W\d_])(?:[_^]?(?:\{{({_INDEX})\}}|\(({_INDEX})\)|\[({_INDEX})\]|(\d{{1,3}}))|_({_INDEX}))")
 _SQUARE = re.compile(rf"(.+?)\s*\[\s*({_INDEX}|pos {_INDEX})\s*(?:(?:,|\]\s*\[|→|->)\s*({_INDEX}|:)\s*)?\]")
@@ -46,6 +48,7 @@ class Name:
 def read_name(text: str, labels: Collection[str]) -> Name:
     """Return the parts of a name; `labels` are the names of the rows and columns of the sheet, in small letters."""
     name = _LEADING.sub("", text.strip()).rstrip(" :=.").translate(SUBSCRIPTS)
+    name = _TRAILING.sub("", name)
     if not name or len(name) > _MAX_NAME:
         return Name(name)
     position = _POSITION.fullmatch(name)
@@ -63,6 +66,8 @@ def _product(name: str, labels: Collection[str]) -> Name | None:
     """Read q1·k2, dot(q1, k2), sun·moon, q·k2 and s·h1, also divided by a number."""
     over = _OVER.search(name)
     name = name[: over.start()] if over else name
+    if over and _SCORES.fullmatch(name):
+        return Name("scaled scores")
     wrapped = _WRAPPED.fullmatch(name)
     factors = [_TURNED.sub("", factor) for factor in _TIMES.split((wrapped[1] if wrapped else name).strip()) if factor]
     if len(factors) != 2:
@@ -122,7 +127,7 @@ def _row(name: str, labels: Collection[str]) -> Name | None:
     match = _OF_ROW.fullmatch(name)
     if match is None:
         return None
-    if match[1].count("(") != match[1].count(")"):
-        return None
+    if match[1].count("(") != match[1].count(")") or match[1][-1] in "./(" or match[1][-1].isdigit():
+        return None  # the index is a part of a number or of a function
     is_row = match[3].casefold() in labels or (match[3].isdecimal() and (match[2] or len(match[1]) > 2))
     return Name(match[1].strip(), match[3]) if is_row else None

@@ -50,7 +50,7 @@ class SoftmaxRows:
         for place, line in enumerate(sheet.steps):
             if line.step is None or line.step.name != "softmax":
                 continue
-            scores = sheet.by_id[_scores_id(sheet, line)]
+            scores = sheet.by_id[scores_id(sheet, line)]
             truth = self._in_rows(np.asarray(scores.values, dtype=float))
             own = self._in_rows(written[scores.id]) if scores.id in written else np.full(truth.shape, np.nan)
             with np.errstate(invalid="ignore"):
@@ -108,7 +108,7 @@ class SoftmaxRows:
         return None
 
 
-def _scores_id(sheet: Sheet, line: Line) -> str:
+def scores_id(sheet: Sheet, line: Line) -> str:
     """Return the id of the scores of a softmax, also where the exponentials are lines of their own."""
     own = line.parents.get("scores") or line.parents.get("exponentials", ())
     parent = sheet.by_id[own[0]]

@@ -54,10 +54,12 @@ class Unread:
 class Page:
     """The blocks of a page in order, and what the page says about itself.
 
-    `fields` are its keys: problem, sheet, student, title, rounded, decimal. `remarks` say what the reader decided.
+    A working file (YAML, JSON, plain data) names its exercise and its lines itself. `fields` are the keys of the page:
+    problem, sheet, student, title, rounded, decimal. `remarks` say what the reader decided.
     """
 
     blocks: tuple[Block, ...]
     unread: tuple[Unread, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    is_working_file: bool = False

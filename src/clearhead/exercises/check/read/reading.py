@@ -15,6 +15,7 @@ from clearhead.exercises.check.read.text import read_text
 from clearhead.files.reading import utf8_text
 
 DATA, TABLES, BOOKS = (".yaml", ".yml", ".json"), (".csv", ".tsv"), (".xlsx", ".xlsm")
+SUFFIXES = (*DATA, *TABLES, *BOOKS, ".html", ".htm", ".ipynb", ".md", ".markdown", ".tex", ".txt")
 HTML, NOTEBOOK, TEXTS = (".html", ".htm"), (".ipynb",), (".md", ".markdown", ".tex", ".txt")
 WORD = (".doc", ".docx", ".odt", ".rtf", ".pages")
 _KINDS = {".yaml": "a working file", ".csv": "a table", ".xlsx": "a spreadsheet", ".md": "a document",

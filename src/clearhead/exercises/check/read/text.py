@@ -155,7 +155,8 @@ class _Reader:
                 level = 7
             elif _STEP.match(text) or _NUMBERING.match(text):
                 level = 8
-        if not level or not is_plain:
+        is_marked = text.startswith("#")
+        if not level or not (is_plain or is_marked):
             return False
         self._end_rows()
         self._headings = [heading for heading in self._headings if heading[0] < level] + [(level, title)]

@@ -20,14 +20,11 @@ from clearhead.exercises.check.read.givens import PageExercise, exercises_of, pr
 from clearhead.exercises.check.read.lines import lines_of
 from clearhead.exercises.check.read.page import Page
 from clearhead.exercises.check.read.reading import SUFFIXES, read_page
-from clearhead.exercises.sheet.build import sheet_of
-from clearhead.exercises.sheet.sheet import Sheet
 from clearhead.files.reading import UnreadableFileError, read_bounded
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import MAX_BYTES, parse_problem
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.solver import solve
-from clearhead.worksheet.view import SheetView
 from clearhead.worksheet.worksheet import Worksheet
 
 _IS_WORKSHEET = re.compile(rb'\s*\{\s*"(?:clearhead|format)"\s*:').match
@@ -46,7 +43,7 @@ def load_workings(
     problem_data = None if problem is None else load_given_problem(problem)
     sources = ProblemSources(problem_data, Path(), sheets, is_default)
     if isinstance(source, Mapping):
-        return [*_workings_of(page_of_data(source), sources, is_data=True)]
+        return [*_workings_of(page_of_data(source), sources)]
     name = str(source)
     try:
         content, folder = _content(name)
@@ -116,9 +113,7 @@ def _nearest(path: Path) -> str:
 def _read_content(content: bytes, name: str, sources: ProblemSources) -> list[Working | Worksheet]:
     if _IS_WORKSHEET(content):
         return [_worksheet(content, sources.problem)]
-    page = read_page(content, name)
-    is_data = "written" in page.fields
-    return [*_workings_of(page, sources, is_data=is_data)]
+    return [*_workings_of(read_page(content, name), sources)]
 
 
 def _worksheet(content: bytes, problem: Mapping[str, Any] | None) -> Worksheet:
@@ -150,17 +145,17 @@ def _check_same_problem(worksheet: Worksheet, problem: Mapping[str, Any]) -> Non
         )
 
 
-def _workings_of(page: Page, sources: ProblemSources, *, is_data: bool) -> list[Working]:
+def _workings_of(page: Page, sources: ProblemSources) -> list[Working]:
     """Return the workings of a page: one for the exercise that is known, or one for each that it states itself."""
     mistakes: list[str] = []
-    fields = Fields({key: value for key, value in page.fields.items() if key != "written"}, mistakes)
-    problem = fields.problem(sources, is_needed=is_data)
+    fields = Fields(page.fields, mistakes)
+    problem = fields.problem(sources, is_needed=page.is_working_file)
     rounded, has_comma = fields.rounded(), fields.has_decimal_comma()
     title, student = fields.text("title"), fields.text("student")
     if mistakes:
         raise ProblemError(mistakes, options=fields.options)
-    if problem or is_data:
-        lines = lines_of(page, sheet_of_problem(problem))
+    if problem or page.is_working_file:
+        lines = lines_of(page, worksheet_of_problem(problem))
         return [
             Working(
                 problem=problem,
@@ -185,7 +180,7 @@ def _stated_workings(page: Page, student: str, *, has_comma: bool) -> list[Worki
         problem = problem_of(exercise, problems)
         problems += [problem] if problem else []
         own = replace(page, blocks=tuple(exercise.blocks), unread=page.unread if number == 0 else (), remarks=())
-        lines = lines_of(own, sheet_of_problem(problem))
+        lines = lines_of(own, worksheet_of_problem(problem))
         notes = (*(Note("read", remark) for remark in page.remarks), *lines.notes)
         if not problem:
             notes = (*notes, _unknown_problem(exercise))
@@ -202,11 +197,11 @@ def _unknown_problem(exercise: PageExercise) -> Note:
     return Note("warning", sentence)
 
 
-def sheet_of_problem(problem: Mapping[str, Any]) -> Sheet | None:
-    """Return the sheet of a problem in its default convention; None if it cannot be solved as it stands."""
+def worksheet_of_problem(problem: Mapping[str, Any]) -> Worksheet | None:
+    """Return the solved problem in its default convention; None if it cannot be solved as it stands."""
     if not problem:
         return None
     try:
-        return sheet_of(SheetView(solve(parse_problem(problem), Rounding())))
+        return solve(parse_problem(problem), Rounding())
     except (ProblemError, ArithmeticError):
         return None

@@ -8,7 +8,6 @@ from clearhead.check.working import WrittenLine
 from clearhead.exercises.check.read.lines import PageLines, lines_of
 from clearhead.exercises.check.read.reading import read_page
 from clearhead.exercises.sheet.build import sheet_of
-from clearhead.exercises.sheet.sheet import Sheet
 from clearhead.exercises.sheet.tables import to_csv, to_xlsx
 from clearhead.worksheet.view import SheetView
 from clearhead.worksheet.worksheet import Detail, Worksheet
@@ -34,9 +33,9 @@ def printed(worksheet: Worksheet, form: str, detail: Detail = "matrices") -> byt
     return to_csv(sheet) if form == "csv" else to_xlsx(sheet)
 
 
-def read_back(content: bytes, form: str, sheet: Sheet) -> PageLines:
+def read_back(content: bytes, form: str, worksheet: Worksheet) -> PageLines:
     """Return the lines that a file has."""
-    return lines_of(read_page(content, f"sheet.{form}"), sheet)
+    return lines_of(read_page(content, f"sheet.{form}"), worksheet)
 
 
 def cells_of(line: WrittenLine) -> list[list[str]]:

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from clearhead.exercises.check.read.operands import RowPlace, SoftmaxRows, powers_of, softmax_of
-from clearhead.exercises.check.read.workings import sheet_of_problem
+from clearhead.exercises.sheet.build import sheet_of
+from clearhead.worksheet.solver import solve
+from clearhead.worksheet.view import SheetView
 
 # Q Kᵀ = 2 0.5 / 2 2
 ATTENTION = {
@@ -17,9 +19,7 @@ ATTENTION = {
 
 
 def rows(problem: dict[str, object], written: dict[str, np.ndarray] | None = None) -> SoftmaxRows:
-    sheet = sheet_of_problem(problem)
-    assert sheet is not None
-    return SoftmaxRows(sheet, written or {})
+    return SoftmaxRows(sheet_of(SheetView(solve(problem))), written or {})
 
 
 @pytest.mark.parametrize("text", ["e^2.1", "exp(2.1)", "e^{2.1}", "exp 2.1", "e ^ (2.1)"])
