@@ -26,7 +26,7 @@ def take_lists(text: str, grids: Grids) -> str:
             inside = "".join(levels.pop())
             name = _word_before(levels[-1])
             levels[-1].append(_value(opened.pop(), inside, name, grids))
-        elif part.startswith("\n"):
+        elif part.isspace() and part.count("\n") > 1:
             _close_all(levels, opened)
             levels[0].append(part)
         elif part:

@@ -41,7 +41,7 @@ _MATRIX = re.compile(r"(?:[bBpvV]|small)?matrix|array|tabular").match
 
 def fold(text: str, grids: Grids, remarks: list[str], *, is_fresh: bool = True) -> str:
     """Return the plain text of a page, with a character for every matrix environment."""
-    text = (without_holes(text) if is_fresh else text).translate(_BLANKS)
+    text = without_holes(text).translate(_BLANKS) if is_fresh else text
     if _STRUCK.search(text):
         remarks.append("Struck-out text was ignored.")
     text = _STRUCK.sub(" ", _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text))
@@ -107,7 +107,8 @@ class _Folder:
         inner = self.read("}")
         if not before.endswith(("_", "^")):
             return inner
-        return inner.strip() if _SIMPLE(inner.strip()) else f"{{{inner.strip()}}}"
+        inner = inner.strip().replace("=", "＝")  # the = below a sum begins no side
+        return inner if _SIMPLE(inner) else f"{{{inner}}}"
 
     def _argument(self) -> str:
         """Return the next group, or else the next character."""
@@ -180,9 +181,10 @@ class _Folder:
         content = "".join(map("".join, rows))
         lines = "\v" * content.count("\v")
         rows = [[" ".join(cell.split()) for cell in row] for row in rows]
-        if "=" in content or not (any(map(str.isdigit, content)) or name.endswith("matrix")):
+        grid = table_grid(rows, can_count=not name.endswith("matrix"))
+        if "=" in content or not grid.has_values:
             return "\f" + "\f".join(map(" ".join, rows)) + lines + "\f"
-        return self._grids.add(table_grid(rows, can_count=not name.endswith("matrix"))) + lines
+        return self._grids.add(grid) + lines
 
 
 def _closed(text: str) -> str:

@@ -77,7 +77,9 @@ def is_label(text: str) -> bool:
 
 def row_cells(text: str) -> tuple[str, ...]:
     """Return the cells of a row of numbers such as `0.3 0.7`, `1/2, 1/3` or `0.2`; empty for any other text."""
-    text = text.strip().strip(",;").removesuffix(".").strip()
+    text = text.strip(" ,;")
+    if text.endswith(".") and "." in text.split()[-1][:-1]:  # the end of a sentence
+        text = text[:-1]
     if not any(letter.isnumeric() or letter == "∞" for letter in text):
         return ()
     if is_number(text):
@@ -104,28 +106,22 @@ def table_grid(rows: Sequence[Sequence[str]], *, has_ruler: bool = False, can_co
     """Return the grid of a table: words, or 1, 2, 3 … in its first row and column, are labels, the corner its name."""
     width = max(map(len, rows))
     table = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in rows]
-    table = [row for row in table if any(row)]
-    if not table:
-        return Grid(())
     corner, *heads = table[0]
-    is_counted = can_count and counts(heads) and (not corner or is_label(corner))
-    is_open = not any(table[0]) or (len(heads) == 0 and is_label(corner))
-    has_columns = len(table) > 1 and (any(map(is_label, heads)) or is_counted or is_open)
-    if has_columns and not has_ruler and is_label(corner) and not is_counted and any(map(is_number, heads)):
-        has_columns = False  # a row with one word in it
+    firsts = [row[0] for row in table[1:]]
+    has_words = all(not first or is_label(first) for first in firsts)
+    is_counted = can_count and counts(heads) and (not corner or (is_label(corner) and (has_ruler or not has_words)))
+    is_row = not has_ruler and is_label(corner) and any(map(is_number, heads))
+    has_columns = len(table) > 1 and (is_counted or (any(map(is_label, heads or [corner])) and not is_row) or not any(table[0]))
     body = table[1:] if has_columns else table
-    firsts = [row[0] for row in body]
-    num_words = sum(map(is_label, firsts))
-    has_rows = width > 1 and (
-        2 * num_words >= len(body) or not any(firsts) or (has_columns and (not corner or can_count and counts(firsts)))
-    )
+    is_labelled = has_columns and (not corner or (can_count and counts(firsts)))
+    has_rows = width > 1 and (is_labelled or (has_words and (has_columns or not corner or is_label(corner))))
     start = 1 if has_rows else 0
-    labels = tuple(first.removeprefix(LABEL) for first in firsts)
-    heads = [head.removeprefix(LABEL) for head in table[0][start:]]
     kept = [column for column in range(start, width) if any(row[column] for row in table)]
+    cells = [[row[column].removeprefix(LABEL) for column in kept] for row in table]
+    labels = tuple(row[0].removeprefix(LABEL) for row in body)
     return Grid(
-        tuple(tuple(row[column].removeprefix(LABEL) for column in kept) for row in body),
+        tuple(map(tuple, cells[1:] if has_columns else cells)),
         labels if has_rows and any(labels) else (),
-        tuple(heads[column - start] for column in kept) if has_columns and any(heads) else (),
+        tuple(cells[0]) if has_columns and any(cells[0]) else (),
         corner.removeprefix(LABEL) if has_columns and has_rows else "",
     )

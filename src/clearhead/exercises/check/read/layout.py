@@ -1,9 +1,10 @@
 """Matrices that are drawn on several lines: bracket glyphs, bars and tables. Each becomes one character of the text."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from clearhead.exercises.check.read.grid import Grid, Grids, row_cells, table_grid
+from clearhead.exercises.check.read.grid import Grid, Grids, is_hole, row_cells, table_grid
 
 _PIECE = re.compile(r"[⎡⎢⎣⎛⎜⎝\[] ([^⎡⎢⎣⎤⎥⎦⎛⎜⎝⎞⎟⎠\[\]]*) [⎤⎥⎦⎞⎟⎠\]]")
 _IS_BELOW = "⎢⎣⎜⎝"
@@ -58,7 +59,9 @@ def _kind(text: str, before: str) -> str:
         return "matrix"
     if text.count("|") > 1 or (before == "|" and "|" in text):
         return "|"
-    return "\t" if "\t" in text.strip() and "=" not in text and "[" not in text else ""
+    first, _, cells = text.partition("\t")
+    is_row = "=" not in cells and "[" not in cells and ("=" not in first or first.rstrip().endswith("="))
+    return "\t" if cells and is_row else ""
 
 
 @dataclass
@@ -123,30 +126,42 @@ def _grid_of(matrix: _Matrix) -> Grid:
     is_sum = any(mark in text for text in matrix.beside for mark in _OPERATORS[:-1])
     header = matrix.header[matrix.left : matrix.right].strip()
     columns = tuple(re.split(r"\s{2,}", header))
-    if len(columns) != len(cells[0]) or not header or "=" in header or _TITLE.search(matrix.header):
+    if len(columns) != len(cells[0]) or not header or any(mark in header for mark in _OPERATORS) or _TITLE.search(matrix.header):
         columns = ()
     return Grid(cells, () if is_sum or not any(matrix.beside) else tuple(matrix.beside), columns)
 
 
 def _table(group: list[Line], mark: str, grids: Grids) -> list[Line]:
-    """Return the lines of a table: its character, with the text before the first bar."""
-    if not any(letter.isdigit() or letter == "_" for line in group for letter in line.text):
-        return [Line(line.number, line.text.replace(mark, " ")) for line in group]
+    """Return the lines of a table with bars or tabs."""
     rulers = [index for index, line in enumerate(group) if _RULER(line.text) and mark == "|"]
     if len(rulers) > 1 and rulers[1] > 2:  # two tables without an empty line between them
         start = rulers[1] - 1
         return [*_table(group[:start], mark, grids), *_table(group[start:], mark, grids)]
-    before, bar, _ = group[0].text.partition("|")
-    before = before if mark == "|" and before.rstrip().endswith("=") else ""
-    rows = [_cells(line.text[len(before) :], mark) for index, line in enumerate(group) if index not in rulers]
+    rows = [_cells(line.text, mark) for index, line in enumerate(group) if index not in rulers]
+    names = [row[0] for row in rows if row[0].endswith("=")]
+    if len(names) == 1:  # Q = | 1 2 |, also beside another row than the first
+        rows = [row[1:] if mark == "|" and row[0] in names else row for row in rows]
+        rows = [["" if cell in names else cell for cell in row] for row in rows]
     if all(len(row) == 1 for row in rows):  # plain bars are a matrix
-        numbers = [row_cells(row[0]) for row in rows]
-        grid = Grid(tuple(numbers)) if all(numbers) else Grid(())
-    else:
-        grid = table_grid(rows, has_ruler=bool(rulers))
-    if not grid.has_values:
-        return [Line(line.number, line.text.replace(mark, " ")) for line in group]
-    return [Line(group[0].number, f"{before}{grids.add(grid)}")]
+        rows = [list(row_cells(row[0])) or row for row in rows]
+    lines = table_lines(rows, group[0].number, grids, has_ruler=bool(rulers)) if rows else []
+    if not any(map(is_hole, "".join(line.text for line in lines))):
+        return [Line(line.number, line.text.replace(mark, "  ")) for line in group]
+    return [Line(lines[0].number, f"{names[0]} {lines[0].text}"), *lines[1:]] if len(names) == 1 else lines
+
+
+def table_lines(rows: Sequence[Sequence[str]], number: int, grids: Grids, *, has_ruler: bool = False) -> list[Line]:
+    """Return a line for each matrix of a table, and one for each row that is only a name."""
+    grid = table_grid(rows, has_ruler=has_ruler)
+    if grid.columns or not grid.rows:
+        return [Line(number, grids.add(grid))] if grid.has_values else []
+    starts = [place for place, row in enumerate(rows) if row[0] or not place]
+    lines: list[Line] = []
+    for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+        below = [row[1:] for row in rows[start:end]]
+        named = Grid(table_grid(below, can_count=False).cells, name=rows[start][0].rstrip(" =:"))
+        lines.append(Line(number + start, grids.add(named) if named.has_values else rows[start][0]))
+    return lines
 
 
 def _cells(text: str, mark: str) -> list[str]:

@@ -6,18 +6,20 @@ import re
 import warnings
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from clearhead.check.limits import MAX_TABLE_CELLS, MAX_UNPACKED_BYTES
 from clearhead.check.read.number import visible
 from clearhead.errors import ProblemError, printable
-from clearhead.exercises.check.read.grid import Grid, counts, is_label, table_grid
-from clearhead.exercises.check.read.page import Block, Page, Side, Unread
+from clearhead.exercises.check.read.grid import Grids, without_holes
+from clearhead.exercises.check.read.layout import table_lines
+from clearhead.exercises.check.read.page import Page, Unread
+from clearhead.exercises.check.read.text import read_text
 
 _MAX_FILES, _MAX_ROWS, _MAX_FORMAT = 1_000, 20_000, 100
 _KEYS = ("problem", "sheet", "student", "name", "title", "rounded", "decimal")
-_SIZE = re.compile(r"\s*\([0-9]+ × [0-9]+(?:, [a-z]+)?\)$")
 _FORMAT = re.compile(r"[#,?0]*(?:\.([0#?]+))?(%|E[+-]0+)?").fullmatch
 _NO_WORDS = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
 Row = list[str]
@@ -46,34 +48,24 @@ def _too_many() -> ProblemError:
 
 
 def read_rows(rows: Sequence[Row], sheet: str) -> Page:
-    """Return the blocks of the cells of one sheet."""
+    """Return the blocks of the cells of one sheet: each region of filled cells is a table of its own."""
     fields: dict[str, Any] = {}
-    table = [[visible(cell).strip() for cell in row] for row in rows]
+    grids = Grids()
+    table = [[without_holes(visible(cell)).strip() for cell in row] for row in rows]
     for row in table:
         _take_fields(row, fields)
-    regions: list[tuple[int, list[Row]]] = []
-    for start, band in _bands(table):
-        columns = [list(column) for column in zip(*_padded(band), strict=True)]
+    texts: list[list[str]] = [[] for _ in table]
+    for top, band in _bands(table):
+        width = max(map(len, band))
+        if width * len(band) > 4 * MAX_TABLE_CELLS:
+            raise _too_many()
+        columns = list(zip(*(row + [""] * (width - len(row)) for row in band), strict=True))
         for _, part in _bands(columns):
-            regions.append((start, [list(row) for row in zip(*part, strict=True)]))
-    blocks: list[Block] = []
-    unread: list[Unread] = []
-    title = ""
-    for start, region in regions:
-        words = [cell for row in region for cell in row if cell]
-        if len(words) == 1 and is_label(words[0]):  # a name above its matrix, or a heading
-            title = words[0]
-            continue
-        found = _region(region, start, title, sheet)
-        blocks += found
-        title = ""
-        if not found:
-            unread += [
-                Unread(", ".join(filter(None, row)), "it has no name", start + number + 1)
-                for number, row in enumerate(region)
-                if any(letter.isdigit() for cell in row for letter in cell)
-            ]
-    return Page(tuple(blocks), tuple(unread), fields)
+            for line in table_lines(list(zip(*part, strict=True)), top, grids):
+                texts[line.number].append(line.text)
+    page = read_text("\n".join(map("\f".join, texts)), grids, f"{sheet}, row".lstrip(", "))
+    blocks = [replace(block, headings=(sheet, *block.headings)) if sheet else block for block in page.blocks]
+    return replace(page, blocks=tuple(blocks), fields=fields)
 
 
 def _take_fields(row: Row, fields: dict[str, Any]) -> None:
@@ -89,9 +81,9 @@ def _take_fields(row: Row, fields: dict[str, Any]) -> None:
         fields.setdefault("student" if key == "name" else key, " ".join(texts))
 
 
-def _bands(rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
+def _bands(rows: Sequence[Sequence[str]]) -> list[tuple[int, list[Any]]]:
     """Return the runs of rows that are not empty, each with the place of its first row."""
-    bands: list[tuple[int, list[Row]]] = []
+    bands: list[tuple[int, list[Any]]] = []
     is_new = True
     for number, row in enumerate(rows):
         if any(row) and is_new:
@@ -100,69 +92,6 @@ def _bands(rows: Sequence[Row]) -> list[tuple[int, list[Row]]]:
             bands[-1][1].append(row)
         is_new = not any(row)
     return bands
-
-
-def _padded(rows: list[Row]) -> list[Row]:
-    width = max(map(len, rows))
-    if width * len(rows) > 4 * MAX_TABLE_CELLS:
-        raise _too_many()
-    return [row + [""] * (width - len(row)) for row in rows]
-
-
-def _region(rows: list[Row], start: int, title: str, sheet: str) -> list[Block]:
-    """Return the blocks of cells that stand together: names with their rows, and tables with labels."""
-    blocks: list[Block] = []
-    part: list[Row] = []
-    name, first = title, start
-    for number, row in enumerate(rows):
-        filled = [cell for cell in row if cell]
-        is_name = len(filled) == 1 and is_label(filled[0]) and bool(row[0])
-        if is_name and part or (part and _is_header(rows[number:]) and not _is_header([part[-1], row])):
-            blocks += _blocks(part, name, first, sheet)
-            part, name = [], ""
-        if is_name:
-            name = row[0]
-            continue
-        first = first if part else start + number
-        part.append(row)
-    return blocks + _blocks(part, name, first, sheet)
-
-
-def _is_header(rows: Sequence[Row]) -> bool:
-    """Return whether the first row has the labels of columns: words, or 1, 2, 3 … above rows that have labels."""
-    corner, *labels = rows[0]
-    labels = [label for label in labels if label]
-    has_corner = (not corner or is_label(corner)) and len(rows) > 1 and bool(rows[1][0])
-    return len(labels) > 0 and (all(map(is_label, labels)) or (has_corner and len(labels) > 1 and counts(labels)))
-
-
-def _blocks(rows: list[Row], name: str, start: int, sheet: str) -> list[Block]:
-    """Return the block of a table with labels, or a block for each name in the first column."""
-    if not rows:
-        return []
-    if _is_header(rows) or name or not any(is_label(row[0]) for row in rows):
-        grid = table_grid(rows)
-        return [_block(name or grid.name, grid, start, sheet)] if grid.cells else []
-    blocks: list[Block] = []
-    split = next((place for place in range(1, len(rows[0])) if rows[0][place] and is_label(rows[0][place])), 0)
-    if split:  # Q, 1, 2, K, 3, 4: two names side by side
-        left = _blocks([row[:split] for row in rows], "", start, sheet)
-        return left + _blocks([row[split:] for row in rows], "", start, sheet)
-    matrix: list[Row] = []
-    for number, row in enumerate([*rows, ["end"]]):
-        if matrix and row[0] and is_label(row[0]):
-            cells = table_grid([line[1:] for line in matrix], can_count=False).cells
-            blocks += [_block(matrix[0][0], Grid(cells), start + number - len(matrix), sheet)] if cells else []
-            matrix = []
-        matrix.append(row)
-    return blocks
-
-
-def _block(name: str, grid: Grid, start: int, sheet: str) -> Block:
-    place = f"{sheet}, row {start + 1}" if sheet else f"row {start + 1}"
-    side = Side("▢", (grid.cells,))
-    name = _SIZE.sub("", name).rstrip(" :=")
-    return Block(name, (side,), grid.rows, grid.columns, (sheet,) if sheet else (), place=place, line=start + 1)
 
 
 def read_workbook(content: bytes) -> Page:

@@ -57,7 +57,7 @@ class _Draft:
     num_words: int = 0  # lines of words since then
 
 
-def read_text(text: str, grids: Grids | None = None) -> Page:
+def read_text(text: str, grids: Grids | None = None, unit: str = "line") -> Page:
     """Return what is on a page of text; `grids` are those for which it already has characters."""
     if len(text) > MAX_DOCUMENT or max(map(len, text.splitlines()), default=0) > MAX_DOCUMENT_LINE:
         raise ProblemError(
@@ -68,7 +68,7 @@ def read_text(text: str, grids: Grids | None = None) -> Page:
     grids, is_fresh = grids or Grids(), grids is None
     lines = take_drawn(numbered(fold(text, grids, remarks, is_fresh=is_fresh)), grids)
     parts = take_lists("\n".join(line.text for line in lines), grids).split("\n")
-    reader = _Reader(grids)
+    reader = _Reader(grids, unit)
     place, texts = 0, list[Line]()
     for part in parts:
         texts.append(Line(lines[place].number, part.replace("\v", "").replace(LABEL, "").replace("\t", "  ")))
@@ -81,8 +81,9 @@ def read_text(text: str, grids: Grids | None = None) -> Page:
 class _Reader:
     """Read the lines of a page, from top to bottom."""
 
-    def __init__(self, grids: Grids) -> None:
+    def __init__(self, grids: Grids, unit: str) -> None:
         self._grids = grids
+        self._unit = unit
         self._drafts: list[_Draft] = []
         self._unread: list[Unread] = []
         self._fields: dict[str, Any] = {}
@@ -106,7 +107,7 @@ class _Reader:
             for grid in self._grids.inside(side):
                 pass  # the last grid has the labels
         sides = tuple(self._grids.side(_TRAILING.sub("", side)) for side in draft.sides)
-        return Block(draft.name, sides, grid.rows, grid.columns, draft.headings, draft.above, f"line {draft.line}", draft.line)
+        return Block(draft.name, sides, grid.rows, grid.columns, draft.headings, draft.above, f"{self._unit} {draft.line}", draft.line)
 
     def read(self, line: Line, *, is_alone: bool, below: str) -> None:
         """Read one line; `below` is the next one."""
@@ -168,7 +169,7 @@ class _Reader:
     def _start(self, name: str, number: int, prefix: str = "") -> _Draft:
         """Add a statement and return it."""
         headings = tuple(title for _, title in self._headings) + ((prefix,) if prefix else ())
-        draft = _Draft(name, number, headings=headings, above="" if name and not self._words else self._words)
+        draft = _Draft(name, number, headings=headings, above=self._words)
         self._drafts.append(draft)
         return draft
 
@@ -236,7 +237,7 @@ class _Reader:
             name, sides = "", [name, *sides]
         draft = self._start(_FILLER.sub("", name).strip(" *$"), number, prefix.strip())
         self._add_sides(draft, sides)
-        self._words = text.strip() if draft.is_open and draft.sides else ""
+        self._words = text.strip() if draft.is_open and draft.sides and not any(map(is_hole, text)) else ""
 
     def _read_words(self, text: str, number: int) -> None:
         """Read words without a relation: a label with its numbers, a value, or prose."""
