@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.check import check
-from clearhead.check.read.reading import shipped_workings
+from clearhead.exercises.check.read.workings import shipped_workings
 from clearhead.worksheet.reading import gallery
 from tests.command import run, run_process
 

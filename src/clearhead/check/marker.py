@@ -23,7 +23,6 @@ from clearhead.check.numbered_sheet import PRINTED, scheme_of_sheet, with_printe
 from clearhead.check.placing import Placer
 from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
-from clearhead.check.read.settling import settle
 from clearhead.check.report import Report
 from clearhead.check.report_writer import ComparedWorking, ReportWriter
 from clearhead.check.shown_lines import compare_with_shown_lines
@@ -62,7 +61,7 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
         raise ProblemError(
             f"contains {num_cells:,} written numbers; the limit is {MAX_WRITTEN_CELLS:,}. Give fewer lines."
         )
-    sheet, working = working.sheet, settle(with_stated_norm(with_printed_lines(working)))
+    sheet, working = working.sheet, with_stated_norm(with_printed_lines(working))
     try:
         marked = compare_by_best_convention(working, _compare)
     except WorkLimitError:

@@ -265,7 +265,7 @@ def content_of(reports: "Sequence[Report]", form: ReportFormat) -> bytes:
 
 
 def _list(as_json: bool) -> None:
-    from clearhead.check.read.reading import shipped_workings
+    from clearhead.exercises.check.read.workings import shipped_workings
     from clearhead.worksheet.reading import read_data
 
     titles = {name: str(read_data(path.read_bytes()).get("title", "")) for name, path in shipped_workings().items()}

@@ -13,7 +13,7 @@ import orjson
 from clearhead.check.limits import MAX_WORKING_BYTES
 from clearhead.check.marker import mark_all
 from clearhead.check.marks import Scheme
-from clearhead.check.read.reading import read_workings
+from clearhead.exercises.check.read.workings import read_workings
 from clearhead.check.render.html import to_html
 from clearhead.check.time_limit import TimeUpError, time_limit
 from clearhead.errors import ProblemError, did_you_mean

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from clearhead.check.marker import mark_all
-from clearhead.check.read.reading import read_workings
+from clearhead.exercises.check.read.workings import read_workings
 from clearhead.quiz.draw import draw_sheet, quiz_kinds
 from clearhead.quiz.forms import write_form
 from clearhead.quiz.lookup import sheet_lookup

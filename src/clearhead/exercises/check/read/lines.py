@@ -131,7 +131,22 @@ class _Reader:
             yield from self._labelled_rows(block, parsed, result, line)
             return
         yield from self._copies(block, parsed, line)
-        yield _Statement(self._line(block, parsed, result, line))
+        yield _Statement(self._line(block, parsed, self._full_rows(result, parsed, line, block), line))
+
+    def _full_rows(self, result: Cells, name: Name, line: Line | None, block: Block) -> Cells:
+        """Leave rows blank that have too few or too many numbers for their line, and note them."""
+        widths = {len(row) for row in result}
+        if len(widths) < 2 or line is None or line.shape[1] not in widths:
+            return result
+        rows = []
+        for number, row in enumerate(result, 1):
+            is_full = len(row) == line.shape[1]
+            rows.append(row if is_full else ("",) * line.shape[1])
+            if not is_full:
+                shown = f"row {number} of {name.base}, {' '.join(row)[:80]}"
+                reason = f"it has {len(row)} numbers where {line.shape[1]} are expected"
+                self.notes.append(_unread(f"{shown} ({reason})", block.line))
+        return tuple(rows)
 
     def _nameless(self, block: Block, result: Cells) -> None:
         """Note numbers that no name says anything about, unless they repeat a given."""
