@@ -1,5 +1,6 @@
 """Place statements without an index by their operands: `softmax(2, 7) = …` and `e^2.1 = …` say which scores they use."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from clearhead.worksheet.arrays import Array
 _NUMBER = r"[-−+]?\s?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})"
 _POWER = re.compile(rf"(?:e\s?\^|exp)\s?[({{]{{0,2}}\s?({_NUMBER})\s?[)}}]{{0,2}}")
 _SOFTMAX = re.compile(r"(?i)softmax\s*\(?\s*[\[(]?([^()\[\]]{1,400}?)[\])]?\s*\)?")
+_NEAR = 0.15  # of the largest score
 _MASKED = -1000.0  # a score this low is a mask
 
 
@@ -60,8 +62,8 @@ class SoftmaxRows:
         return values.T if self._sheet.layout == "columns" else values
 
     def row_of(self, scores: Sequence[str]) -> RowPlace | None:
-        """Return the row with these scores; of equal rows the first that was not asked for."""
-        rows = sorted(self._rows_with(scores), key=lambda place: place in self._used)
+        """Return the row with these scores, or else the nearest; of equal rows the first that was not asked for."""
+        rows = sorted(self._rows_with(scores), key=lambda place: place in self._used) or self._nearest_rows(scores)
         if rows:
             self._used.add(rows[0])
         return rows[0] if rows else None
@@ -85,6 +87,18 @@ class SoftmaxRows:
                     for wanted in (numbers, shown):
                         if len(wanted) == len(scores) and all(map(_is_score, scores, wanted)):
                             yield RowPlace(softmax, row)
+
+    def _nearest_rows(self, scores: Sequence[str]) -> list[RowPlace]:
+        """Return the row that is nearest, if its scores differ by less than a slip in one of them would."""
+        values = np.array([read_cell(score).value for score in scores])
+        near = _NEAR * max(1.0, float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0)))
+        best: tuple[float, bool, int, int] | None = None
+        for softmax, (_, truth, _) in self._tables.items():
+            for row, numbers in enumerate(truth):
+                if len(numbers) == len(values):
+                    place = (_distance(values, numbers), RowPlace(softmax, row) in self._used, softmax, row)
+                    best = place if best is None else min(best, place)
+        return [] if best is None or best[0] > near else [RowPlace(best[2], best[3])]
 
     def _complete_rows(self, exponents: Sequence[str]) -> Iterator[list[RowPlace]]:
         """Yield the free rows that the exponents begin with; a masked score has no exponential."""
@@ -122,3 +136,11 @@ def _is_score(text: str, score: float) -> bool:
     number = read_cell(text)
     reach = 1e-6 if number.is_whole or not number.unit else number.unit
     return not number.problem and bool(abs(number.value - score) < reach + 1e-9)
+
+
+def _distance(values: Array, truth: Array) -> float:
+    """Return the greatest difference; -∞ and numbers such as -1000 are the same."""
+    hidden = truth <= _MASKED
+    if not np.array_equal(hidden, values <= _MASKED):
+        return math.inf
+    return float(np.max(np.abs(values - truth)[~hidden], initial=0.0))
