@@ -46,7 +46,7 @@ def _close_all(levels: list[list[str]], opened: list[str]) -> None:
 def _word_before(parts: list[str]) -> str:
     """Return the name directly before a bracket, if any."""
     before = parts[-1][-20:] if parts else ""
-    match = re.search(r"[^\W\d][\w′'ᵀ⁰-₟]*$|\]$|\}$|[′'″ᵀ]$", before)
+    match = re.search(r"[^\W\d][\w^′'ᵀ⁰-₟]*$|\]$|\}$|[′'″ᵀ]$", before)
     return match[0].casefold() if match else ""
 
 

@@ -180,7 +180,7 @@ class _Folder:
         self._argument()
         content = "".join(map("".join, rows))
         lines = "\v" * content.count("\v")
-        rows = [[" ".join(cell.split()) for cell in row] for row in rows]
+        rows = [[" ".join(cell.split()) for cell in row] for row in rows if "".join(row).strip()] or [[""]]
         grid = table_grid(rows, can_count=not name.endswith("matrix"))
         if "=" in content or not grid.has_values:
             return "\f" + "\f".join(map(" ".join, rows)) + lines + "\f"

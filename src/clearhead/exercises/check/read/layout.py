@@ -126,7 +126,7 @@ def _grid_of(matrix: _Matrix) -> Grid:
     is_sum = any(mark in text for text in matrix.beside for mark in _OPERATORS[:-1])
     header = matrix.header[matrix.left : matrix.right].strip()
     columns = tuple(re.split(r"\s{2,}", header))
-    if len(columns) != len(cells[0]) or not header or any(mark in header for mark in _OPERATORS) or _TITLE.search(matrix.header):
+    if len(columns) != len(cells[0]) or not header or any(mark in header for mark in "=×") or "=" in matrix.header or _TITLE.search(matrix.header):
         columns = ()
     return Grid(cells, () if is_sum or not any(matrix.beside) else tuple(matrix.beside), columns)
 
@@ -146,7 +146,7 @@ def _table(group: list[Line], mark: str, grids: Grids) -> list[Line]:
         rows = [list(row_cells(row[0])) or row for row in rows]
     lines = table_lines(rows, group[0].number, grids, has_ruler=bool(rulers)) if rows else []
     if not any(map(is_hole, "".join(line.text for line in lines))):
-        return [Line(line.number, line.text.replace(mark, "  ")) for line in group]
+        return group
     return [Line(lines[0].number, f"{names[0]} {lines[0].text}"), *lines[1:]] if len(names) == 1 else lines
 
 

@@ -39,6 +39,8 @@ _VALUE_AFTER_INDEX = re.compile(r"(.*[\])])\s+(\S+)").fullmatch
 _FILLER = re.compile(
     r"(?i)^(?:(?:so|hence|then|thus|therefore|now|and|finally|we (?:get|have)|the|let|where|with|for)\b[,:]?\s*)+(?=\S)"
 )
+_WITH_DECIMALS = re.compile(r"[0-9][.,][0-9]").search
+_VERB = re.compile(r"\s(?:is|are|was|were)$")
 _NUMERIC = re.compile(r"(?<![\w_√])\.?[0-9]")
 _TRAILING = re.compile(r"(?:\s*(?:[✓✗✔✘□■.,;⇒]|→[^=→]{0,40}|\\)|\s+\([^\W\d][^()0-9]*\))+$")
 _ENDS_OPEN = re.compile(r"(?:[×·*+]|\s[Xx])\s*$").search
@@ -89,6 +91,7 @@ class _Reader:
         self._fields: dict[str, Any] = {}
         self._headings: list[tuple[int, str]] = []
         self._words = ""  # the last words without numbers
+        self._is_labelled = False  # whether the line is `label: numbers`, without an equals sign
         self._rows: list[tuple[str, ...]] = []  # plain rows of numbers on the lines just read
         self._row_line = 0
 
@@ -118,6 +121,7 @@ class _Reader:
             return
         if self._take_heading(text, is_alone=is_alone and not is_indented, below=below):
             return
+        self._is_labelled = _RELATION.search(text) is None
         text = _COLON.sub(" = ", _NUMBERING.sub("", text.lstrip("#").strip()))
         if not text:
             return
@@ -148,16 +152,21 @@ class _Reader:
     def _take_heading(self, text: str, *, is_alone: bool, below: str) -> bool:
         title = text.lstrip("#").strip(" #*:·")
         level = len(text) - len(text.lstrip("#"))
-        is_plain = "=" not in text and not any(map(is_hole, text)) and len(title) <= _MAX_WORDS and not row_cells(title)
-        if not level and is_plain and not _COLON.search(text) and not re.search(r"[0-9][.,][0-9]", text):
-            if _RULE(below) and len(below) > 2:
-                level = 1 if below.startswith("=") else 2
-            elif is_alone and not text.endswith((".", ",", ":")) and not has_numbers(text):
-                level = 7
-            elif _STEP.match(text) or _NUMBERING.match(text):
-                level = 8
-        is_marked = text.startswith("#")
-        if not level or not (is_plain or is_marked):
+        is_step = _STEP.match(title) is not None
+        if any(map(is_hole, text)) or len(title) > _MAX_WORDS or _WITH_DECIMALS(title) or row_cells(title):
+            return False
+        if is_step and is_alone and not level:
+            level = 7
+        is_statement = "=" in text or _COLON.search(text) is not None
+        if is_statement and not (is_step and level):
+            return False
+        if not level and below[:2] in ("==", "--", "~~") and _RULE(below):
+            level = 1 if below[0] == "=" else 2
+        elif not level and is_alone and text[-1] not in ".,:" and not has_numbers(text):
+            level = 7
+        elif not level and (is_step or _NUMBERING.match(text)):
+            level = 8
+        if not level:
             return False
         self._end_rows()
         self._headings = [heading for heading in self._headings if heading[0] < level] + [(level, title)]
@@ -237,6 +246,8 @@ class _Reader:
             name, sides = "", [name, *sides]
         draft = self._start(_FILLER.sub("", name).strip(" *$"), number, prefix.strip())
         self._add_sides(draft, sides)
+        if self._is_labelled:  # sun: 0.4 0.6 may be a row of what the words above name
+            return
         self._words = text.strip() if draft.is_open and draft.sides and not any(map(is_hole, text)) else ""
 
     def _read_words(self, text: str, number: int) -> None:
@@ -246,7 +257,7 @@ class _Reader:
         labelled = _LABELLED(text)
         if labelled and not holes and (cells := row_cells(labelled[2])) and not any(map(str.isdigit, labelled[1])):
             value = cells[0] if len(cells) == 1 else self._grids.add(Grid((cells,)))
-            self._start_labelled(labelled[1], value, number)
+            self._start_labelled(_FILLER.sub("", _VERB.sub("", labelled[1])), value, number)
         elif holes and not after.strip(" .✓") and before[-1:].isspace() and len(before.split()) < 4 and before[0].isalpha():
             self._start_labelled(before.strip(), holes[0], number)
         elif holes and sum(word.isalpha() for word in text.split()) < 3:
@@ -282,7 +293,8 @@ def _statements(text: str) -> list[str]:
     statements = [pieces[0]]
     for separator, piece in zip(separators, pieces[1:], strict=True):
         left = _RELATION.split(piece)[0].strip() if _RELATION.search(piece) else ""
-        if left and not _BARE(left) and (are_all or not row_cells(left)):
+        is_named = any(map(str.isalpha, left)) or not any(map(is_hole, left))
+        if left and is_named and not _BARE(left) and (are_all or not row_cells(left)):
             statements.append(piece)
         else:
             statements[-1] += separator + piece
