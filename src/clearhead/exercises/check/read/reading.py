@@ -30,7 +30,9 @@ _CELL_COMMA = re.compile(r"[0-9], +[-−]?[0-9]").search
 _SAYS_COMMA = re.compile(r"(?i)\bdecimal[\"']?\s{0,9}[:,;\t]\s{0,9}[\"']?(comma|point)\b").search
 _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 _FOUND = "Every decimal has a comma and none has a point, so the commas were read as decimal separators."
-_UNCLEAR = "The commas between digits were read as separators of cells. If they are decimal commas, write decimal: comma."
+_UNCLEAR = (
+    "The commas between digits were read as separators of cells. If they are decimal commas, write decimal: comma."
+)
 
 
 def read_page(content: bytes, name: str) -> Page:
