@@ -32,8 +32,9 @@ _SYMBOLS = {
     "cdot": "·", "times": "×", "div": "÷", "top": "T", "intercal": "T", "infty": "∞", "approx": "≈", "simeq": "≈",
     "to": "→", "rightarrow": "→", "Rightarrow": "⇒", "implies": "⇒", "longrightarrow": "→", "therefore": "∴",
     "prime": "′", "sum": "Σ", "ldots": "…", "cdots": "…", "dots": "…", "vdots": "…", "langle": "<", "rangle": ">",
-    "odot": "⊙", "checkmark": "✓", "varepsilon": "ε", "lambda": "λ", "mid": "|", "vert": "|", "quad": "  ", "qquad": "  ",
-    "par": "\f", "item": "\f", "newline": "\f", "textless": "<", "textgreater": ">", "pm": "±", "hfill": "  ",
+    "odot": "⊙", "checkmark": "✓", "varepsilon": "ε", "lambda": "λ", "mid": "|", "vert": "|", "pm": "±",
+    "par": "\f", "item": "\f", "newline": "\f", "textless": "<", "textgreater": ">", "hfill": "  ",
+    "quad": "  ", "qquad": "  ",
 }  # fmt: skip
 _FUNCTIONS = ("softmax", "tanh", "exp", "log", "ln", "sin", "cos", "max", "min", "sqrt", "relu", "sigmoid", "inf")
 _ACCENTS = {"tilde": "\u0303", "widetilde": "\u0303", "hat": "\u0302", "bar": "\u0304", "overline": "\u0304", "vec": ""}
@@ -61,10 +62,7 @@ def fold(text: str, grids: Grids, remarks: list[str], *, is_fresh: bool = True) 
     text = _STRUCK.sub(" ", _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text))
     text = _TAG.sub("", _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", text)))
     preamble, begin, body = html.unescape(text).partition(r"\begin{document}")
-    if begin:
-        text = "\n" * preamble.count("\n") + _TEX_NOTES.sub("", body)
-    else:
-        text = preamble
+    text = "\n" * preamble.count("\n") + _TEX_NOTES.sub("", body) if begin else preamble
     folder = _Folder(text.replace("**", "").replace("`", ""), grids)
     folded = folder.read()
     remarks += ["Struck-out text was ignored."] if folder.has_struck and not remarks else []

@@ -71,7 +71,7 @@ def read_rows(rows: Sequence[Row], sheet: str) -> Page:
 def _take_fields(row: Row, fields: dict[str, Any]) -> None:
     """Take `problem, value` and `Name: Ada` out of a row."""
     for place, cell in enumerate(row):
-        key, colon, value = cell.partition(":")
+        key, _, value = cell.partition(":")
         key = key.strip().lower()
         beside = row[place + 1 :]
         if key not in _KEYS or not (value.strip() or (any(beside) and beside[0])):

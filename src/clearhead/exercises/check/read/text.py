@@ -102,10 +102,7 @@ class _Reader:
         return Page(tuple(map(self._block, drafts)), tuple(self._unread), self._fields, remarks)
 
     def _block(self, draft: _Draft) -> Block:
-        grid = Grid(())
-        for side in draft.sides:
-            for grid in self._grids.inside(side):
-                pass  # the last grid has the labels
+        grid = next(reversed([*self._grids.inside(draft.sides[-1])]), Grid(()))  # the last grid has the labels
         sides = tuple(self._grids.side(_TRAILING.sub("", side)) for side in draft.sides)
         name, above, *headings = map(self._grids.written, (draft.name, draft.above, *draft.headings))
         place = f"{self._unit} {draft.line}"
@@ -227,8 +224,8 @@ class _Reader:
     def _read_statement(self, text: str, number: int) -> None:
         name, *sides = _RELATION.split(text)
         name = name.strip()
-        if not sides:
-            self._read_words(name, number)
+        if not sides or (self._is_labelled and not has_numbers(text)):
+            self._read_words(text.strip(), number)
             return
         prefix, colon, rest = name.rpartition(": ")
         if colon and rest.strip():
