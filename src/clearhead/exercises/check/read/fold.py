@@ -15,26 +15,41 @@ _TOKEN = re.compile(
     r"\\(?:left|right)(?![A-Za-z])\s*\.?|\\\\(?:\[-?[0-9.]+[a-z]{2}\])?|\\[A-Za-z]+\*?|\\.|\n|[{}$&]|[^\\\n{}$&]+|\\"
 )
 _COMMENT = re.compile(r"<!--(?:(?!-->)[\s\S])*-->")
-_SUB, _SUP = re.compile(r"(?i)(?:_|<i[^<>]{0,20}>_</i>)?<sub>([^<>\n]*)</sub>"), re.compile(r"(?i)<sup>([^<>\n]*)</sup>")
+_SUB, _SUP = (
+    re.compile(r"(?i)(?:_|<i[^<>]{0,20}>_</i>)?<sub>([^<>\n]*)</sub>"),
+    re.compile(r"(?i)<sup>([^<>\n]*)</sup>"),
+)
 _TAG = re.compile(r"(?i)</?(?:b|i|em|strong|span|u|code|del|s|center|font|br)\b[^<>\n]{0,100}>")
 _STRUCK = re.compile(r"~~[^~\n]+~~|<(del|s)>[^<>\n]*</\1>")
 _TEX_NOTES = re.compile(r"(?<!\\)%.*|\\[a-z]+=-?[0-9.]+[a-z]{2}|\\end\{document\}")
 _SIMPLE = re.compile(r"\w+|′+").fullmatch
 _SUM = re.compile(r"[\w.^{}√]+").fullmatch
 _BLANKS = str.maketrans(
-    dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u200a\u202f", " ") | dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff\v\f\r")
+    dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u200a\u202f", " ")
+    | dict.fromkeys("\u200b\u200e\u200f\u2060\ufeff\v\f\r")
 )
 _SYMBOLS = {
     "cdot": "·", "times": "×", "div": "÷", "top": "T", "intercal": "T", "infty": "∞", "approx": "≈", "simeq": "≈",
     "to": "→", "rightarrow": "→", "Rightarrow": "⇒", "implies": "⇒", "longrightarrow": "→", "therefore": "∴",
     "prime": "′", "sum": "Σ", "ldots": "…", "cdots": "…", "dots": "…", "vdots": "…", "langle": "<", "rangle": ">",
-    "odot": "⊙", "checkmark": "✓", "varepsilon": "ε", "lambda": "λ", "mid": "|", "vert": "|", "quad": "  ", "qquad": "  ",
-    "par": "\f", "item": "\f", "newline": "\f", "textless": "<", "textgreater": ">", "pm": "±", "hfill": "  ",
+    "odot": "⊙", "checkmark": "✓", "varepsilon": "ε", "lambda": "λ", "mid": "|", "vert": "|", "pm": "±",
+    "par": "\f", "item": "\f", "newline": "\f", "textless": "<", "textgreater": ">", "hfill": "  ",
+    "quad": "  ", "qquad": "  ",
 }  # fmt: skip
 _FUNCTIONS = ("softmax", "tanh", "exp", "log", "ln", "sin", "cos", "max", "min", "sqrt", "relu", "sigmoid", "inf")
 _ACCENTS = {"tilde": "\u0303", "widetilde": "\u0303", "hat": "\u0302", "bar": "\u0304", "overline": "\u0304", "vec": ""}
 _HEADINGS = {"section": "#", "subsection": "##", "subsubsection": "###", "paragraph": "####"}
-_DROPPED = {"hspace": 1, "vspace": 1, "cline": 1, "label": 1, "tag": 1, "setlength": 2, "renewcommand": 2, "multicolumn": 2, "end": 1}
+_DROPPED = {
+    "hspace": 1,
+    "vspace": 1,
+    "cline": 1,
+    "label": 1,
+    "tag": 1,
+    "setlength": 2,
+    "renewcommand": 2,
+    "multicolumn": 2,
+    "end": 1,
+}
 _STRIKES = ("cancel", "bcancel", "xcancel", "sout", "st")
 _MATRIX = re.compile(r"(?:[bBpvV]|small)?matrix|array|tabular").match
 
@@ -47,10 +62,7 @@ def fold(text: str, grids: Grids, remarks: list[str], *, is_fresh: bool = True) 
     text = _STRUCK.sub(" ", _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text))
     text = _TAG.sub("", _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", text)))
     preamble, begin, body = html.unescape(text).partition(r"\begin{document}")
-    if begin:
-        text = "\n" * preamble.count("\n") + _TEX_NOTES.sub("", body)
-    else:
-        text = preamble
+    text = "\n" * preamble.count("\n") + _TEX_NOTES.sub("", body) if begin else preamble
     folder = _Folder(text.replace("**", "").replace("`", ""), grids)
     folded = folder.read()
     remarks += ["Struck-out text was ignored."] if folder.has_struck and not remarks else []
@@ -101,6 +113,9 @@ class _Folder:
         name = token[1:].rstrip("*")
         return self._command(name) if name[:1].isalpha() and len(token) > 1 else self._escaped(token[1:], before)
 
+    def _peek(self) -> str:
+        return self._tokens[self._next] if self._next < len(self._tokens) else ""
+
     def _group(self, before: str) -> str:
         if self._depth > _MAX_DEPTH:
             return ""
@@ -112,11 +127,11 @@ class _Folder:
 
     def _argument(self) -> str:
         """Return the next group, or else the next character."""
-        while self._next < len(self._tokens) and self._tokens[self._next].isspace():
+        while self._peek().isspace():
             self._next += 1
-        if self._next >= len(self._tokens) or self._depth > _MAX_DEPTH:
+        token = self._peek()
+        if not token or self._depth > _MAX_DEPTH:
             return ""
-        token = self._tokens[self._next]
         if token != "{" and not token.startswith("\\"):
             self._tokens[self._next] = token.lstrip()[1:]
             return token.lstrip()[:1]
@@ -132,7 +147,9 @@ class _Folder:
         if letter in ("]", ")"):
             self._num_escaped -= 1
             return letter
-        return " " if letter in (",", ";", ":", " ", "") else letter.replace("!", "")
+        if letter in (",", ";", ":", " ", ""):
+            return "" if before.endswith(" ") or self._peek().startswith(" ") else " "
+        return letter.replace("!", "")
 
     def _command(self, name: str) -> str:
         if name == "begin":

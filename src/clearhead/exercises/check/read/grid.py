@@ -54,6 +54,14 @@ class Grids:
         shown = "".join(HOLE if is_hole(letter) else letter for letter in text)
         return Side(shown.strip(), tuple(grid.cells for grid in self.inside(text)))
 
+    def written(self, text: str) -> str:
+        """Return a text with its grids written out, for names and remarks."""
+        parts = []
+        for letter in text:
+            rows = [" ".join(row) for grid in self.inside(letter) for row in grid.cells]
+            parts.append(f"[{'; '.join(rows)}]" if rows else letter)
+        return "".join(parts)
+
 
 def is_hole(letter: str) -> bool:
     """Return whether a character stands for a grid."""
@@ -104,14 +112,18 @@ def counts(labels: Sequence[str]) -> bool:
 
 def table_grid(rows: Sequence[Sequence[str]], *, has_ruler: bool = False, can_count: bool = True) -> Grid:
     """Return the grid of a table: words, or 1, 2, 3 … in its first row and column, are labels, the corner its name."""
-    width = max(map(len, rows))
+    width = max(map(len, rows), default=0)
     table = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in rows]
+    if not any(map(any, table)):
+        return Grid(())
     corner, *heads = table[0]
     firsts = [row[0] for row in table[1:]]
     has_words = all(not first or is_label(first) for first in firsts)
     is_counted = can_count and counts(heads) and (not corner or (is_label(corner) and (has_ruler or not has_words)))
     is_row = not has_ruler and is_label(corner) and any(map(is_number, heads))
-    has_columns = len(table) > 1 and (is_counted or (any(map(is_label, heads or [corner])) and not is_row) or not any(table[0]))
+    has_columns = len(table) > 1 and (
+        is_counted or (any(map(is_label, heads or [corner])) and not is_row) or not any(table[0])
+    )
     body = table[1:] if has_columns else table
     is_labelled = has_columns and (not corner or (can_count and counts(firsts)))
     has_rows = width > 1 and (is_labelled or (has_words and (has_columns or not corner or is_label(corner))))

@@ -11,7 +11,22 @@ from clearhead.exercises.check.read.text import read_text
 
 _SKIPPED = ("script", "style", "select", "noscript", "template", "button", "svg", "title", "head")
 _VOID = ("br", "hr", "img", "input", "meta", "link", "col", "wbr", "source", "area", "base", "embed", "track", "param")
-_BLOCKS = ("p", "div", "li", "ul", "ol", "section", "article", "figure", "form", "main", "header", "label", "pre", "body")
+_BLOCKS = (
+    "p",
+    "div",
+    "li",
+    "ul",
+    "ol",
+    "section",
+    "article",
+    "figure",
+    "form",
+    "main",
+    "header",
+    "label",
+    "pre",
+    "body",
+)
 _SIZE = re.compile(r"\s*\(?[0-9]+ × [0-9]+(?:, [a-z]+)?\)?\s*$")
 
 

@@ -86,7 +86,9 @@ def _with_matrices(taken: list[Line], group: list[Line], grids: Grids) -> list[L
     titles = _TITLE.findall(taken[-1].text) if taken else []
     number = group[0].number
     if len(titles) == len(grids_drawn):
-        named = [Grid(grid.cells, grid.rows, grid.columns, name) for grid, name in zip(grids_drawn, titles, strict=True)]
+        named = [
+            Grid(grid.cells, grid.rows, grid.columns, name) for grid, name in zip(grids_drawn, titles, strict=True)
+        ]
         return [*taken[:-1], *(Line(number, grids.add(grid)) for grid in named)]
     parts = [
         f"{_joined(matrix.beside)} {grids.add(grid)}" if not grid.rows else grids.add(grid)
@@ -126,7 +128,13 @@ def _grid_of(matrix: _Matrix) -> Grid:
     is_sum = any(mark in text for text in matrix.beside for mark in _OPERATORS[:-1])
     header = matrix.header[matrix.left : matrix.right].strip()
     columns = tuple(re.split(r"\s{2,}", header))
-    if len(columns) != len(cells[0]) or not header or any(mark in header for mark in "=×") or "=" in matrix.header or _TITLE.search(matrix.header):
+    if (
+        len(columns) != len(cells[0])
+        or not header
+        or any(mark in header for mark in "=×")
+        or "=" in matrix.header
+        or _TITLE.search(matrix.header)
+    ):
         columns = ()
     return Grid(cells, () if is_sum or not any(matrix.beside) else tuple(matrix.beside), columns)
 

@@ -31,7 +31,9 @@ _CELL_COMMA = re.compile(r"[0-9], +[-−]?[0-9]").search
 _SAYS_COMMA = re.compile(r"(?i)\bdecimal[\"']?\s{0,9}[:,;\t]\s{0,9}[\"']?(comma|point)\b").search
 _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 _FOUND = "Every decimal has a comma and none has a point, so the commas were read as decimal separators."
-_UNCLEAR = "The commas between digits were read as separators of cells. If they are decimal commas, write decimal: comma."
+_UNCLEAR = (
+    "The commas between digits were read as separators of cells. If they are decimal commas, write decimal: comma."
+)
 
 
 def read_page(content: bytes, name: str) -> Page:
@@ -61,10 +63,7 @@ def _read(content: bytes, suffix: str) -> Page:
     if suffix in NOTEBOOK:
         return read_notebook(text)
     text, remarks = _with_points(text, has_cells=suffix in TABLES)
-    if suffix in TABLES:
-        page = read_csv(text, suffix)
-    else:
-        page = read_html(text) if suffix in HTML else read_text(text)
+    page = read_csv(text, suffix) if suffix in TABLES else (read_html if suffix in HTML else read_text)(text)
     return replace(page, remarks=(*remarks, *page.remarks))
 
 

@@ -71,7 +71,7 @@ def read_rows(rows: Sequence[Row], sheet: str) -> Page:
 def _take_fields(row: Row, fields: dict[str, Any]) -> None:
     """Take `problem, value` and `Name: Ada` out of a row."""
     for place, cell in enumerate(row):
-        key, colon, value = cell.partition(":")
+        key, _, value = cell.partition(":")
         key = key.strip().lower()
         beside = row[place + 1 :]
         if key not in _KEYS or not (value.strip() or (any(beside) and beside[0])):
@@ -126,7 +126,9 @@ def _sheet(values: Any, formulas: Any) -> Page:
     num_cells = 0
     for sheet in (values, formulas):
         sheet.reset_dimensions()  # the size that the file declares may be wrong
-    for shown, written in zip(values.iter_rows(max_row=_MAX_ROWS + 1), formulas.iter_rows(max_row=_MAX_ROWS + 1), strict=True):
+    for shown, written in zip(
+        values.iter_rows(max_row=_MAX_ROWS + 1), formulas.iter_rows(max_row=_MAX_ROWS + 1), strict=True
+    ):
         num_cells += len(shown) + 1
         if num_cells > 4 * MAX_TABLE_CELLS or len(rows) >= _MAX_ROWS:
             raise ProblemError(f"sheet '{name}' is too large. Give the lines of one working only.")
@@ -143,7 +145,9 @@ def _sheet(values: Any, formulas: Any) -> Page:
 def _check_archive(content: bytes) -> None:
     """Raise an error for a file that is not a workbook or unpacks to too much data, before unpacking it."""
     if content[:4] == b"\xd0\xcf\x11\xe0":
-        raise ProblemError("is an old or a password-protected Excel file. Save it as .xlsx without a password, or as CSV.")
+        raise ProblemError(
+            "is an old or a password-protected Excel file. Save it as .xlsx without a password, or as CSV."
+        )
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = archive.infolist()
@@ -155,7 +159,11 @@ def _check_archive(content: bytes) -> None:
                 )
             if any(part.flag_bits & 1 for part in parts):
                 raise ProblemError("is protected by a password. Save it without one.")
-            if any("<!DOCTYPE" in archive.read(part).decode("latin-1") for part in parts if part.filename.endswith((".xml", ".rels"))):
+            if any(
+                "<!DOCTYPE" in archive.read(part).decode("latin-1")
+                for part in parts
+                if part.filename.endswith((".xml", ".rels"))
+            ):
                 raise ProblemError("declares XML entities, which spreadsheets do not contain. Save it again as .xlsx.")
     except ProblemError:
         raise

@@ -98,19 +98,15 @@ class _Reader:
     def page(self, remarks: tuple[str, ...]) -> Page:
         """Return the blocks with numbers, in order."""
         self._end_rows()
-        drafts = [draft for draft in self._drafts if any(map(self._has_number, draft.sides)) or _NUMERIC.search(draft.name) and draft.sides]
+        drafts = [draft for draft in self._drafts if any(map(_has_number, draft.sides))]
         return Page(tuple(map(self._block, drafts)), tuple(self._unread), self._fields, remarks)
 
-    def _has_number(self, text: str) -> bool:
-        return any(map(is_hole, text)) or _NUMERIC.search(text) is not None or "∞" in text
-
     def _block(self, draft: _Draft) -> Block:
-        grid = Grid(())
-        for side in draft.sides:
-            for grid in self._grids.inside(side):
-                pass  # the last grid has the labels
+        grid = next(reversed([*self._grids.inside(draft.sides[-1])]), Grid(()))  # the last grid has the labels
         sides = tuple(self._grids.side(_TRAILING.sub("", side)) for side in draft.sides)
-        return Block(draft.name, sides, grid.rows, grid.columns, draft.headings, draft.above, f"{self._unit} {draft.line}", draft.line)
+        name, above, *headings = map(self._grids.written, (draft.name, draft.above, *draft.headings))
+        place = f"{self._unit} {draft.line}"
+        return Block(name, sides, grid.rows, grid.columns, tuple(headings), above, place, draft.line)
 
     def read(self, line: Line, *, is_alone: bool, below: str) -> None:
         """Read one line; `below` is the next one."""
@@ -228,8 +224,8 @@ class _Reader:
     def _read_statement(self, text: str, number: int) -> None:
         name, *sides = _RELATION.split(text)
         name = name.strip()
-        if not sides:
-            self._read_words(name, number)
+        if not sides or (self._is_labelled and not has_numbers(text)):
+            self._read_words(text.strip(), number)
             return
         prefix, colon, rest = name.rpartition(": ")
         if colon and rest.strip():
@@ -248,7 +244,7 @@ class _Reader:
         self._add_sides(draft, sides)
         if self._is_labelled:  # sun: 0.4 0.6 may be a row of what the words above name
             return
-        self._words = text.strip() if draft.is_open and draft.sides and not any(map(is_hole, text)) else ""
+        self._words = text.strip() if draft.is_open and draft.sides else ""
 
     def _read_words(self, text: str, number: int) -> None:
         """Read words without a relation: a label with its numbers, a value, or prose."""
@@ -258,13 +254,18 @@ class _Reader:
         if labelled and not holes and (cells := row_cells(labelled[2])) and not any(map(str.isdigit, labelled[1])):
             value = cells[0] if len(cells) == 1 else self._grids.add(Grid((cells,)))
             self._start_labelled(_FILLER.sub("", _VERB.sub("", labelled[1])), value, number)
-        elif holes and not after.strip(" .✓") and before[-1:].isspace() and len(before.split()) < 4 and before[0].isalpha():
+        elif (
+            holes
+            and not after.strip(" .✓")
+            and before[-1:].isspace()
+            and len(before.split()) < 4
+            and before[0].isalpha()
+        ):
             self._start_labelled(before.strip(), holes[0], number)
         elif holes and sum(word.isalpha() for word in text.split()) < 3:
             self._add_value(text, number)
         elif holes or looks_like_calculation(text):
-            shown = "".join(str(list(grid.cells)) if is_hole(letter) else letter for letter in text for grid in [next(self._grids.inside(letter), Grid(()))])
-            self._unread.append(Unread(shown, "it is in a sentence", number))
+            self._unread.append(Unread(self._grids.written(text), "it is in a sentence", number))
         else:
             self._words = text.strip("*: ") if len(text) <= _MAX_WORDS else ""
             if self._drafts:
@@ -275,6 +276,10 @@ class _Reader:
         words = self._words
         self._start(label, number).sides.append(value)
         self._words = words
+
+
+def _has_number(text: str) -> bool:
+    return any(map(is_hole, text)) or _NUMERIC.search(text) is not None or "∞" in text
 
 
 def _statements(text: str) -> list[str]:
