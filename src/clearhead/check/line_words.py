@@ -11,6 +11,7 @@ from clearhead.steps.symbols import SUBSCRIPT_DIGITS
 
 SUBSCRIPTS = str.maketrans(SUBSCRIPT_DIGITS, "0123456789")
 _SUPERSCRIPTS = str.maketrans("ᵀᵗ", "Tt")
+_PRIMED_INDEX = re.compile(r"(\d+)([′″²]+)$")  # S_1' is S′₁
 _SQUARED = re.compile(r"\^\s?\{?2\}?(?!\d)")
 _DROPPED = re.compile(r"</?su[bp]>|[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
 
@@ -19,8 +20,8 @@ _DROPPED = re.compile(r"</?su[bp]>|[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
 def symbol_key(name: str) -> str:
     """Normalise a symbol: W^Q, W_{Q} and W_Q are the same, S' is S′, σ^2 is σ²; letters keep their case."""
     text = _SQUARED.sub("²", unicodedata.normalize("NFC", name)).translate(SUBSCRIPTS).translate(_SUPERSCRIPTS)
-    text = text.replace("'", "′").replace("''", "″").replace("′′", "″").replace("−", "-")
-    return _DROPPED.sub("", text)
+    text = text.replace("∣", "|").replace("'", "′").replace("′′", "″").replace("−", "-")
+    return _PRIMED_INDEX.sub(r"\2\1", _DROPPED.sub("", text))
 
 
 @lru_cache(maxsize=4096)

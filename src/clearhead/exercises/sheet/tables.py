@@ -21,18 +21,21 @@ def rows_of(sheet: Sheet) -> Iterator[Row]:
         if line.section != section:
             section = line.section
             yield []
-            yield [section]
+            yield [f"# {section}"] if section else []
         yield []
         yield from _line_rows(line)
 
 
 def _line_rows(line: Line) -> Iterator[Row]:
+    """Yield the symbol with the names of the columns beside it, and the rows with their names.
+
+    A row or column without a name is called `row 1`: a bare 1 could be a number of the matrix.
+    """
     height, width = line.shape
-    yield [line.symbol, *(line.columns or tuple(str(column + 1) for column in range(width)))]
+    yield [line.symbol, *(line.columns or (f"column {column + 1}" for column in range(width)))]
     for row in range(height):
-        label = line.rows[row] if line.rows else str(row + 1)
         cells = ["" if line.state(row, column) == "blank" else line.texts[row][column] for column in range(width)]
-        yield [label, *cells]
+        yield [line.rows[row] if line.rows else f"row {row + 1}", *cells]
 
 
 def to_csv(sheet: Sheet) -> bytes:

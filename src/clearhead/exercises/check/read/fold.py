@@ -149,7 +149,7 @@ class _Folder:
             return letter
         if letter in (",", ";", ":", " ", ""):
             return "" if before.endswith(" ") or self._peek().startswith(" ") else " "
-        return letter.replace("!", "")
+        return {"!": "", "|": "∣"}.get(letter, letter)  # an escaped bar parts no cells
 
     def _command(self, name: str) -> str:
         if name == "begin":

@@ -134,9 +134,17 @@ def _grid_of(matrix: _Matrix) -> Grid:
         or any(mark in header for mark in "=×")
         or "=" in matrix.header
         or _TITLE.search(matrix.header)
+        or not _is_apart(matrix.header, matrix.left, matrix.right)
     ):
         columns = ()
     return Grid(cells, () if is_sum or not any(matrix.beside) else tuple(matrix.beside), columns)
+
+
+def _is_apart(header: str, left: int, right: int) -> bool:
+    """Return whether the text above a matrix is there by itself: the middle of a sentence begins or ends in a word."""
+    is_cut_before = left > 0 and header[left - 1 : left + 1].isalnum() and len(header) > left
+    is_cut_after = len(header) > right and header[right - 1 : right + 1].isalnum()
+    return not is_cut_before and not is_cut_after
 
 
 def _table(group: list[Line], mark: str, grids: Grids) -> list[Line]:
@@ -161,6 +169,8 @@ def _table(group: list[Line], mark: str, grids: Grids) -> list[Line]:
 def table_lines(rows: Sequence[Sequence[str]], number: int, grids: Grids, *, has_ruler: bool = False) -> list[Line]:
     """Return a line for each matrix of a table, and one for each row that is only a name."""
     grid = table_grid(rows, has_ruler=has_ruler)
+    if not grid.has_values and all(not any(row[1:]) for row in rows):  # words alone, such as a heading
+        return [Line(number + place, row[0]) for place, row in enumerate(rows) if row[0]]
     if grid.columns or not grid.rows:
         return [Line(number, grids.add(grid))] if grid.has_values else []
     starts = [place for place, row in enumerate(rows) if row[0] or not place]

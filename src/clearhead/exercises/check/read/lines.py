@@ -257,6 +257,8 @@ class _Reader:
         hint = "" if below else self.places.hint(block.headings)
         lines = below or [line for line in self.sheet.lines if matches_place(hint, line.where)]
         own = [line for line in lines if symbol_key(line.symbol) == key]
+        if below and not own:  # lines without a section have no heading of their own
+            own = [line for line in self.sheet.lines if symbol_key(line.symbol) == key and not line.section]
         if not name.row:
             own = [line for line in own if _has_shape(result, line)] or own
         if len(own) > 1 and below:

@@ -18,6 +18,7 @@ from clearhead.exercises.check.read.layout import Line, numbered, take_drawn
 from clearhead.exercises.check.read.page import Block, Page, Unread
 from clearhead.exercises.check.read.prose import has_numbers, is_setting, looks_like_calculation
 
+_MAX_TITLE = 300  # characters of a heading that is marked as one
 _MAX_WORDS = 80  # characters of a heading, of a name and of the words above a block
 _FIELD = re.compile(
     r"(?i)(?:^|(?<=[\s,·]))(problem|sheet|student|name|title|decimal|rounded)(?: ?: *|(?<=sheet) +(?=\S+-\S+-\S+-))"
@@ -43,7 +44,7 @@ _WITH_DECIMALS = re.compile(r"[0-9][.,][0-9]").search
 _VERB = re.compile(r"\s(?:is|are|was|were)$")
 _NUMERIC = re.compile(r"(?<![\w_√])\.?[0-9]")
 _TRAILING = re.compile(r"(?:\s*(?:[✓✗✔✘□■.,;⇒]|→[^=→]{0,40}|\\)|\s+\([^\W\d][^()0-9]*\))+$")
-_ENDS_OPEN = re.compile(r"(?:[×·*+]|\s[Xx])\s*$").search
+_ENDS_OPEN = re.compile("(?:[×·*+]|[\\d)\U000f0000-\U000fffff]\\s[Xx])\\s*$").search
 
 
 @dataclass
@@ -149,16 +150,18 @@ class _Reader:
         title = text.lstrip("#").strip(" #*:·")
         level = len(text) - len(text.lstrip("#"))
         is_step = _STEP.match(title) is not None
-        if any(map(is_hole, text)) or len(title) > _MAX_WORDS or _WITH_DECIMALS(title) or row_cells(title):
+        most = _MAX_TITLE if level or is_step else _MAX_WORDS
+        is_plain = not (any(map(is_hole, text)) or _WITH_DECIMALS(title) or row_cells(title))
+        if len(title) > most or not (is_plain or level or (is_step and is_alone)):
             return False
         if is_step and is_alone and not level:
             level = 7
         is_statement = "=" in text or _COLON.search(text) is not None
-        if is_statement and not (is_step and level):
+        if is_statement and not (is_step or text.startswith("#")):
             return False
         if not level and below[:2] in ("==", "--", "~~") and _RULE(below):
             level = 1 if below[0] == "=" else 2
-        elif not level and is_alone and text[-1] not in ".,:" and not has_numbers(text):
+        elif not level and is_alone and text[-1] not in ".,:" and (" · " in text or not has_numbers(text)):
             level = 7
         elif not level and (is_step or _NUMBERING.match(text)):
             level = 8
