@@ -11,7 +11,7 @@ from clearhead.files.json_file import read_json
 from clearhead.formats.files import CONFIG
 from clearhead.settings import fields_of, shown
 from clearhead.training.config import RunConfig
-from clearhead.training.outcome import WORDS, Outcome, ScoreLike
+from clearhead.training.outcome import WORDS, KeptScore, Outcome
 from clearhead.training.run import CARD, RunFolder
 
 _WHAT = {
@@ -144,7 +144,7 @@ def _scores(config: RunConfig, outcome: Outcome) -> Iterator[str]:
         )
 
 
-def _score_table(scores: Mapping[str, ScoreLike]) -> str:
+def _score_table(scores: Mapping[str, KeptScore]) -> str:
     rows = [(score.name, f"{score.value:.4g}", f"`{_cell(score.signature)}`") for score in scores.values()]
     return _table(("score", "value", "signature"), rows)
 

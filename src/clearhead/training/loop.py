@@ -14,7 +14,6 @@ import torch
 
 from clearhead.data.batches import TokenBatch
 from clearhead.errors import CheckpointError, RunError, printable
-from clearhead.evaluation.scores import Score
 from clearhead.formats.weights import own_tensors
 from clearhead.model import SequenceModel
 from clearhead.model.device import choose_device, choose_kernels
@@ -33,7 +32,7 @@ from clearhead.training.interruption import (
     stopping,
     update_too_large,
 )
-from clearhead.training.outcome import Outcome, Stopped
+from clearhead.training.outcome import Outcome, Stopped, kept_scores
 from clearhead.training.plan_report import length_warnings
 from clearhead.training.prepare import Prepared, collection_paused, prepare, reopen_prepared, warming_up
 from clearhead.training.progress import Reporter
@@ -203,11 +202,8 @@ class _Run:
         except DivergenceError as fault:
             raise self._divergence_error(fault) from None
         self.writer.save_model(self._averaged(), self.folder.last)
-        scores = {
-            name: Score(score["name"], score["value"], score["signature"])
-            for name, score in self.progress.best_scores.items()
-        }
-        return Outcome(self.progress.step, self._seconds(), reason, scores, self.progress.best_step)
+        progress = self.progress
+        return Outcome(progress.step, self._seconds(), reason, progress.best_scores, progress.best_step)
 
     def _go_on(self, stop: Stop) -> Stopped:
         """Make updates from the current position in the data."""
@@ -357,9 +353,8 @@ class _Run:
         value = chosen.value if chosen.is_higher_better else -chosen.value
         loss = scores["loss"].value if math.isfinite(scores["loss"].value) else None
         if math.isfinite(value) and self._is_best(value, loss):
-            best_scores = {name: score.to_dict() for name, score in scores.items() if math.isfinite(score.value)}
             self.progress = replace(
-                self.progress, best=value, best_loss=loss, best_step=step, best_scores=best_scores, num_worse=0,
+                self.progress, best=value, best_loss=loss, best_step=step, best_scores=kept_scores(scores), num_worse=0,
                 judged_step=step,
             )  # fmt: skip
             return model

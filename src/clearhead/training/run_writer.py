@@ -44,8 +44,9 @@ class RunWriter:
         if self._world.is_first:
             remove_parts(self.folder.path)
         own = ([place.name, wrong] for place, wrong in readable_checkpoints(self.folder.checkpoints))
-        for name, wrong in self._world.share_all(own):
-            yield self.folder.checkpoints / name, wrong
+        # One at a time: to read a checkpoint takes long, and the others do not read any.
+        while entry := self._world.share(next(own, None) if self._world.is_first else None):
+            yield self.folder.checkpoints / entry[0], entry[1]
 
     def clean_up(self, step: int) -> int:
         """Remove what an earlier process wrote after an update; return the number of damaged lines of metrics."""

@@ -7,6 +7,7 @@ from types import ModuleType
 import pytest
 
 from clearhead.training.config import RunConfig
+from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.outcome import KeptScore, Outcome, Stopped
 from clearhead.training.progress import Reporter
 from clearhead.training.run import CorpusRecord, RunFolder
@@ -22,10 +23,18 @@ class FakeLoop:
     calls: list[tuple[int, bool, str]] = field(default_factory=list)
 
     def train(
-        self, config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool, *, is_planned: bool = False
+        self,
+        config: RunConfig,
+        folder: RunFolder,
+        reporter: Reporter,
+        resume: bool,
+        *,
+        is_planned: bool = False,
+        world: World = ALONE,
     ) -> Outcome:
         """Write what a loop would write."""
         assert not is_planned
+        assert world is ALONE
         stopped = self.stops.pop(0) if len(self.stops) > 1 else self.stops[0]
         self.calls.append((config.training.seed, resume, folder.path.name))
         folder.write_data([CorpusRecord("data.train.0", {"a|b.en": "ab12"}, 1013, 997, {"empty": 16})], {"pieces": 89})

@@ -203,7 +203,7 @@ def test_a_test_set_is_translated_and_scored_at_the_end(tmp_path: Path) -> None:
     read = RunFolder(tmp_path / "run").read_outcome()
     assert read is not None
     assert read.samples == outcome.samples
-    assert run_test(RunFolder(tmp_path / "run"), config).samples == outcome.samples
+    assert run_test(RunFolder(tmp_path / "run"), config, outcome).samples == outcome.samples
 
 
 def test_a_test_set_is_only_for_translation() -> None:
