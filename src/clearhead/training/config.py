@@ -208,13 +208,8 @@ def load_run_config(
     """
     path = Path(path)
     data = dict(read_yaml(path))
-    located: list[Mistake] = []
-    in_file, changed = set(data), {}
-    for text in changes:
-        try:
-            changed[change(data, text)] = text
-        except ConfigError as wrong:
-            located += wrong.located(f"{change_label} {text}").details
+    in_file = set(data)
+    changed, located = apply_changes(data, changes, change_label)
     _replace_length(data, changed)
     config, mistakes = check_run_config(data, check_files=check_files)
     for mistake in mistakes:
@@ -224,6 +219,17 @@ def load_run_config(
     if located or config is None:
         raise ConfigError([Mistake(mistake.paths, printable(mistake.sentence)) for mistake in located])
     return config if config.run else config.model_copy(update={"run": f"runs/{path.stem}"})
+
+
+def apply_changes(data: dict[str, Any], changes: Sequence[str], label: str) -> tuple[dict[str, str], list[Mistake]]:
+    """Apply changes such as `training.rate=3e-4` to the data; return them by path, and the errors in others."""
+    changed, located = {}, []
+    for text in changes:
+        try:
+            changed[change(data, text)] = text
+        except ConfigError as wrong:
+            located += wrong.located(f"{label} {text}").details
+    return changed, located
 
 
 def _replace_length(data: dict[str, Any], changed: Collection[str]) -> None:

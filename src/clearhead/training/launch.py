@@ -82,8 +82,9 @@ def _train(
     outcome = train(config, folder, reporter, resume, is_planned=plan is not None, world=world)
     config = folder.read_config()  # with the defaults that depend on the text
     outcome = _test(outcome, folder, config, reporter, world)
-    warnings = () if plan is None else plan.warnings
-    outcome = replace(outcome, advice=closing_advice(outcome, folder.read_data(), config.training.steps, warnings))
+    advice = closing_advice(outcome, folder.read_data(), config.training.steps)
+    warnings = () if plan is None else plan.warnings  # they were printed long before
+    outcome = replace(outcome, advice=(*advice, *warnings))
     write_card(folder, config, outcome)
     folder.write_outcome(outcome)  # last, because it marks the run as ended
     return outcome
