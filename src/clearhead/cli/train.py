@@ -363,6 +363,6 @@ def _show_seeds(report: "SeedsReport", folder: Path) -> None:
     for seed, outcome in report.outcomes.items():
         scores = ", ".join(f"{score.name} {score.value:.4g}" for score in outcome.scores.values()) or "no scores"
         typer.echo(f"seed {seed}: {outcome.steps:,} updates, {scores}")
-    for spread in report.spreads:
+    for spread in report.spreads.values():
         typer.echo(str(spread))
     typer.echo(f"The runs are in {printable(str(folder))}, with all numbers in seeds.json.")

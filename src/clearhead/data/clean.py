@@ -34,6 +34,11 @@ class CleaningReport:
     num_byte_order_marks: Annotated[NonNegativeInt, Field(alias="byte_order_marks")] = 0
     num_carriage_returns: Annotated[NonNegativeInt, Field(alias="carriage_returns")] = 0
 
+    @property
+    def reasons(self) -> str:
+        """Why pairs were dropped, and how many."""
+        return ", ".join(f"{number:,} {reason}" for reason, number in self.num_dropped.items())
+
 
 def report_table(reports: Sequence[CleaningReport]) -> str:
     """Format the reports as text."""

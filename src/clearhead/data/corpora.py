@@ -94,8 +94,7 @@ class _RefusedFaults:
 def _why_none(report: CleaningReport) -> str:
     if not report.num_read:
         return "The file is empty."
-    reasons = ", ".join(f"{number:,} {reason}" for reason, number in report.num_dropped.items())
-    return f"{report.num_read:,} pairs were read, and all were dropped: {reasons}."
+    return f"{report.num_read:,} pairs were read, and all were dropped: {report.reasons}."
 
 
 def open_corpus(

@@ -112,14 +112,11 @@ def _open(config: RunConfig, path: str | Path, resume: bool) -> RunFolder:
     if not resume:
         return RunFolder.create(path, config)
     folder = RunFolder.reopen(path)
-    try:
+    with folder.closed_after_an_error():
         _check_resumed(folder, config)
         folder.write_environment(config.training.seed)
         folder.write_config(config)
         folder.forget_outcome()
-    except BaseException:
-        folder.close()
-        raise
     return folder
 
 

@@ -176,16 +176,14 @@ class _Run:
 
     def _load_if_complete(self, place: Path) -> str:
         """Load a checkpoint that can be read, or return why it does not belong to this run."""
+        own = ""
         try:
-            self._load(place)
+            self.progress = load_state(place, self.updater)
         except CheckpointError as wrong:
-            return str(next(filter(None, self.world.gather(str(wrong)))))
-        return str(next(filter(None, self.world.gather("")), ""))
-
-    def _load(self, place: Path) -> None:
-        self.progress = load_state(place, self.updater)
+            own = str(wrong)
         self.updater.parts = self.progress.parts
         self._counted_tokens = self.progress.num_tokens
+        return next(filter(None, self.world.gather(own)), "")
 
     # The loop
 
@@ -221,14 +219,9 @@ class _Run:
                 is_last = step >= self.total
                 if step % self.training.log_every == 0 or is_last:
                     self._log(prefetcher)
-                is_judged = self._is_judged(step, is_last)
+                is_judged = self.timeline.next_validation(step - 1) == step
                 if is_judged or step % self.training.checkpoint_every == 0 or is_last:
                     self._judge_and_save(is_judged)
-
-    def _is_judged(self, step: int, is_last: bool) -> bool:
-        validation = self.config.validation
-        is_due = step >= validation.after and step % validation.every == 0
-        return self.validator is not None and (is_due or is_last)
 
     def _reason(self, stop: Stop) -> Stopped | None:
         if self.progress.step >= self.total:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import torch
 
@@ -27,7 +28,7 @@ from clearhead.training.config import RunConfig
 from clearhead.training.config_checks import SHAPES
 from clearhead.training.plan_rule import fill_defaults
 from clearhead.training.progress import Reporter
-from clearhead.training.run import STORES, CorpusRecord, RunFolder
+from clearhead.training.run import STORES, RunFolder
 from clearhead.training.state import checkpoints, readable_checkpoints
 
 _MAX_LISTED = 10
@@ -182,9 +183,8 @@ def _unfiltered(config: RunConfig, model: ModelConfig) -> DataConfig:
 def _report(store: PairStore, reporter: Reporter) -> None:
     reporter.message(store.message)
     for report in store.reports:
-        num_dropped = ", ".join(f"{count:,} {reason}" for reason, count in report.num_dropped.items() if count)
-        if num_dropped:
-            reporter.message(f"{report.corpus}: removed from {report.num_read:,} pairs: {num_dropped}.")
+        if report.num_dropped:
+            reporter.message(f"{report.corpus}: removed from {report.num_read:,} pairs: {report.reasons}.")
         mended = {"byte order mark": report.num_byte_order_marks, "carriage return": report.num_carriage_returns}
         for what, count in mended.items():
             if count:
@@ -193,7 +193,7 @@ def _report(store: PairStore, reporter: Reporter) -> None:
         reporter.message(f"{store.folder.name}: {store.coverage}.")
 
 
-def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> list[CorpusRecord]:
+def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> list[dict[str, Any]]:
     named = [(f"data.train.{i}", corpus) for i, corpus in enumerate(config.data.train)]
     reports = list(train.reports)
     if valid is not None and config.data.valid is not None:
@@ -202,8 +202,8 @@ def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> li
     records = []
     for (path, corpus), report in zip(named, reports, strict=True):
         files = {name: hash_file(name) for name in file_names(corpus, config.task)}
-        counts = {reason: count for reason, count in report.num_dropped.items() if count}
-        records.append(CorpusRecord(path, files, report.num_read, report.num_kept, counts))
+        counts = {"read": report.num_read, "kept": report.num_kept, "left_out": dict(report.num_dropped)}
+        records.append({"path": path, "files": files, **counts})
     return records
 
 

@@ -7,7 +7,6 @@ or gradient that is not finite is stored on it.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from clearhead.formats.weights import own_tensors
 from clearhead.model import Batch, Loss, SequenceModel
 from clearhead.training.average import RunningAverage
 from clearhead.training.config import TrainingConfig
-from clearhead.training.distributed.shares import share_of_batch
+from clearhead.training.distributed.shares import rows_of, share_of_batch
 from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.fused_loss import fused_loss_from_states, is_fusible
 from clearhead.training.objective import LossFunction, loss_from_states, objective
@@ -366,8 +365,4 @@ def split(batch: Batch, parts: int) -> list[Batch]:
     if count == 1:
         return [batch]
     size = -(-batch.num_rows // count)
-    return [batch.changed(partial(_rows, start=at, size=size)) for at in range(0, batch.num_rows, size)]
-
-
-def _rows(tensor: Tensor, start: int, size: int) -> Tensor:
-    return tensor[start : start + size]
+    return [rows_of(batch, start, start + size) for start in range(0, batch.num_rows, size)]

@@ -9,8 +9,9 @@ import yaml
 from clearhead.training.card import model_card, write_card
 from clearhead.training.config import RunConfig
 from clearhead.training.outcome import KeptScore, Outcome
-from clearhead.training.run import CorpusRecord, RunFolder
+from clearhead.training.run import RunFolder
 from tests.unit.training.configs import LEAST
+from tests.unit.training.fake_loop import corpus_record
 
 BLEU = KeptScore("BLEU", 31.7219, "nrefs:1|case:mixed")
 DONE = Outcome(1700, 3725.0, "patience", {"bleu": BLEU}, 1300)
@@ -19,9 +20,9 @@ DONE = Outcome(1700, 3725.0, "patience", {"bleu": BLEU}, 1300)
 def card_of(folder: Path, outcome: Outcome = DONE, **groups: Any) -> str:
     config = RunConfig.model_validate({**LEAST, **groups})
     with RunFolder.create(folder / "my_run", config) as run:
-        corpus = CorpusRecord("data.train.0", {"a|`b.en": "ab12", "c.de": "cd34"}, 1013, 997, {"empty": 16, "long": 0})
+        corpus = corpus_record("data.train.0", {"a|`b.en": "ab12", "c.de": "cd34"}, 1013, 997, {"empty": 16, "long": 0})
         run.write_data(
-            [corpus, CorpusRecord("data.valid", {}, 101, 101)],
+            [corpus, corpus_record("data.valid", {}, 101, 101, {})],
             {"pieces": 89, "sha256": "ef56"},
             {"train": "0 % of the characters are unknown"},
         )
