@@ -224,7 +224,7 @@ def _num_extra_pairs(weight: float, number: int) -> int:
 
 def _concatenate(rows: list[NDArray[Any]]) -> Rows:
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    return Rows(np.concatenate(rows) if rows else np.empty(0, np.int64), lengths)
+    return Rows(np.concatenate(rows), lengths)
 
 
 def _scatter(plan: Plan, rows: Rows, starts: Counts, size: tuple[int, int], pad: int) -> tuple[Ids, Ids]:

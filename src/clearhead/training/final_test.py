@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from clearhead.data.config import CorpusConfig
 from clearhead.data.corpora import read_texts
 from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import bleu, chrf
@@ -21,7 +20,7 @@ def run_test(folder: RunFolder, config: RunConfig, outcome: Outcome, world: Worl
     Each process translates its share.
     """
     assert config.data.test is not None
-    pairs = list(read_texts([_test_part(config.data.test)], config.data.model_copy(update={"deduplicate": False})))
+    pairs = list(read_texts([config.data.test.in_split("test")], config.data.model_copy(update={"deduplicate": False})))
     sources, references = [source for source, _ in pairs], [target for _, target in pairs]
     translator = Translator.load(folder.path)
     own = [translation.text for translation in translator.translate(world.share_of(sources))]
@@ -31,12 +30,6 @@ def run_test(folder: RunFolder, config: RunConfig, outcome: Outcome, world: Worl
     scores = {"bleu": bleu(outputs, references), "chrf": chrf(outputs, references)}
     samples = tuple(_samples(sources, outputs, references))
     return replace(outcome, test_scores=kept_scores(scores), samples=samples)
-
-
-def _test_part(corpus: CorpusConfig) -> CorpusConfig:
-    if corpus.built_in is None or corpus.split is not None:
-        return corpus
-    return corpus.model_copy(update={"split": "test"})
 
 
 def _samples(sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]) -> list[Sample]:

@@ -14,7 +14,6 @@ from clearhead.errors import RunError, is_out_of_memory, printable
 from clearhead.files.json_file import json_writer
 from clearhead.files.writing import write_together
 from clearhead.text.tokeniser import Tokeniser, Vocabularies
-from clearhead.training.state import forget_after, readable_checkpoints, step_of
 
 FOLDER = "diverged"
 MODEL_TOO_LARGE = (
@@ -96,20 +95,6 @@ def save_fault(folder: Path, step: int, batches: Sequence[TokenBatch], vocabular
     rows = list(chain.from_iterable(_rows(batch, vocabularies) for batch in batches))
     write_together(folder / FOLDER, {name: json_writer({"step": step, "rows": rows})})
     return folder / FOLDER / name
-
-
-def last_good_checkpoint(checkpoints: Path, fault: DivergenceError, log_every: int) -> Path | None:
-    """Return the last checkpoint before the divergence, and remove later ones.
-
-    A loss that is not finite is noticed before anything is saved; one that explodes, only at the next log line.
-    """
-    readable = [place for place, wrong in readable_checkpoints(checkpoints) if not wrong][::-1]
-    if fault.rise is not None:
-        last_log = (fault.step - 1) // log_every * log_every
-        readable = [place for place in readable if step_of(place) <= last_log] or readable[:1]
-    if readable:
-        forget_after(checkpoints, step_of(readable[-1]))
-    return readable[-1] if readable else None
 
 
 def stop_error(sentence: str, good: Path | None) -> RunError:

@@ -23,14 +23,22 @@ from clearhead.training.state import checkpoints
 
 # Settings that can change when a run is resumed. Any other change requires a new run.
 _MAY_CHANGE = (
-    *("run", "validation.every", "validation.after", "validation.patience", "validation.enough"),
-    *(
-        f"training.{name}"
-        for name in (
-            *("steps", "epochs", "minutes", "rate", "device", "precision", "is_compiled"),
-            *("checkpoint_every", "keep_checkpoints", "log_every", "rendezvous_seconds"),
-        )
-    ),
+    "run",
+    "training.checkpoint_every",
+    "training.device",
+    "training.epochs",
+    "training.is_compiled",
+    "training.keep_checkpoints",
+    "training.log_every",
+    "training.minutes",
+    "training.precision",
+    "training.rate",
+    "training.rendezvous_seconds",
+    "training.steps",
+    "validation.after",
+    "validation.enough",
+    "validation.every",
+    "validation.patience",
 )
 
 

@@ -7,7 +7,7 @@ exactly as if it had not been stopped.
 import math
 import time
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -16,9 +16,9 @@ from clearhead.data.batches import TokenBatch
 from clearhead.errors import CheckpointError, RunError, printable
 from clearhead.formats.weights import own_tensors
 from clearhead.model import SequenceModel
-from clearhead.model.device import choose_device, choose_kernels
+from clearhead.model.device import choose_device
 from clearhead.training.average import average_in, copy_with
-from clearhead.training.config import RunConfig, TrainingConfig
+from clearhead.training.config import RunConfig
 from clearhead.training.distributed.shares import check_rows, rank_seed
 from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.feed import BatchPrefetcher, open_stream, sharing, to_batch
@@ -40,7 +40,7 @@ from clearhead.training.run import RunFolder
 from clearhead.training.run_writer import RunWriter
 from clearhead.training.schedule import rate_at
 from clearhead.training.state import Progress, load_state, planned_checkpoints
-from clearhead.training.step import Totals, Updater
+from clearhead.training.step import Totals, Updater, choose_arithmetic
 from clearhead.training.timeline import Timeline
 from clearhead.training.validate import Validator
 
@@ -111,12 +111,11 @@ class _Run:
         self.config, self.folder, self.reporter, self.device, self.world = config, folder, reporter, device, world
         self.training = config.training
         self.writer = RunWriter(folder, config.training, world)
-        arithmetic = choose_arithmetic(self.training, device)
-        self.precision = arithmetic.precision
+        self.precision, is_compiled = choose_arithmetic(self.training, device)
         self.has_labels = config.task == "classify"
         self.model = prepared.model.to(self.device).train()
         self.updater = Updater(
-            self.model, self.training, is_compiled=arithmetic.is_compiled, precision=self.precision, world=world
+            self.model, self.training, is_compiled=is_compiled, precision=self.precision, world=world
         )
         self.stream = open_stream(config, prepared, reporter)
         for note in check_rows(self.stream.layout.shapes, self.training, world):
@@ -135,7 +134,7 @@ class _Run:
         self._logged_step = 0  # the update of the last log line
         self._validation_seconds = 0.0  # how long the last validation took
         # The first log line of a compiled run includes the time to compile, which says nothing about its speed.
-        self._logs_until_speed = 2 if arithmetic.is_compiled else 1
+        self._logs_until_speed = 2 if is_compiled else 1
         if not world.is_first:  # the first process continues with the random numbers of a run of one process
             torch.manual_seed(rank_seed(self.training.seed, world.rank))
 
@@ -410,22 +409,3 @@ class _Run:
         token_batches = next((batches for step, batches in self.recent if step == fault.step), [])
         place = self.writer.save_fault(fault.step, token_batches, self.vocabularies)
         return stop_error(describe_fault(fault, place), self.writer.last_good_checkpoint(fault))
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """The precision of matrix products, and whether the model is compiled."""
-
-    precision: torch.dtype
-    is_compiled: bool
-
-
-def choose_arithmetic(config: TrainingConfig, device: torch.device) -> Arithmetic:
-    """Return the arithmetic of a run, and prepare the kernels of its device."""
-    is_cuda = device.type == "cuda"
-    is_mixed = {"auto": is_cuda, "bfloat16": True}.get(config.precision, False)
-    is_compiled = is_cuda if config.is_compiled is None else config.is_compiled
-    if is_cuda:
-        torch.set_float32_matmul_precision("high")
-        choose_kernels(config.is_deterministic)
-    return Arithmetic(torch.bfloat16 if is_mixed else torch.float32, is_compiled)

@@ -5,7 +5,7 @@ The pairs are read into memory, because some of them have to be held out.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -127,11 +127,8 @@ def _check_text(path: Path) -> None:
 
 
 def _first_lines(path: Path) -> list[str]:
-    return list(islice(_texts(path), _LOOKED_AT))
-
-
-def _texts(path: Path) -> Iterator[str]:
-    return (item for item in read_lines(str(path), Notes()) if isinstance(item, str))
+    texts = (item for item in read_lines(str(path), Notes()) if isinstance(item, str))
+    return list(islice(texts, _LOOKED_AT))
 
 
 def _suffixes(path: Path) -> list[str]:

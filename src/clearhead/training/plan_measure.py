@@ -21,7 +21,7 @@ from clearhead.training.plan_report import length_warnings
 from clearhead.training.prepare import prepare
 from clearhead.training.progress import Reporter
 from clearhead.training.run import RunFolder
-from clearhead.training.step import Updater
+from clearhead.training.step import Updater, choose_arithmetic
 from clearhead.training.timeline import duration
 
 _BATCHES = 12  # that are repeated
@@ -58,9 +58,8 @@ def measure(
     """Make real updates for about `seconds`, after one for each shape that is not timed."""
     is_cuda = device.type == "cuda"
     if is_cuda:
-        torch.set_float32_matmul_precision("high")
         torch.cuda.reset_peak_memory_stats(device)
-    precision = torch.bfloat16 if is_cuda and config.training.precision != "float32" else torch.float32
+    precision, _ = choose_arithmetic(config.training, device)
     updater = Updater(model.to(device).train(), config.training, is_compiled=False, precision=precision)
     number, passed, tokens, count = 0, 0.0, 0, 0
     has_labels = config.task == "classify"

@@ -144,17 +144,14 @@ def _read_state(place: Path) -> dict[str, Tensor]:
 
 def _check_tensors(place: Path, tensors: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
     """Raise CheckpointError if a checkpoint has other tensors than the run, or tensors of another shape or dtype."""
-    missing = sorted(set(wanted) - set(tensors))
-    if missing:
+    # A run of more processes has more random states.
+    known = {name for name in tensors if name in wanted or not name.startswith("random.")}
+    different = sorted(known ^ wanted.keys())
+    if different:
         raise CheckpointError(
-            f"{printable(str(place))} lacks {len(missing)} tensors of this run ({missing[0]} …). "
-            "It was written with another config: resume with the config in the run folder."
-        )
-    extra = sorted(name for name in set(tensors) - set(wanted) if not name.startswith("random."))
-    if extra:
-        raise CheckpointError(
-            f"{printable(str(place))} has {len(extra)} tensors that this run has not ({printable(extra[0])} …). "
-            "It was written with another config: resume with the config in the run folder."
+            f"{printable(str(place))} has other tensors than this run: {len(different)} are only in one of them "
+            f"({printable(different[0])} …). It was written with another config: resume with the config in the run "
+            "folder."
         )
     for name, tensor in wanted.items():
         own = tensors[name]

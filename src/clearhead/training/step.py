@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from clearhead.errors import is_out_of_memory
 from clearhead.formats.weights import own_tensors
 from clearhead.model import Batch, Loss, SequenceModel
+from clearhead.model.device import choose_kernels
 from clearhead.training.average import RunningAverage
 from clearhead.training.config import TrainingConfig
 from clearhead.training.distributed.shares import rows_of, share_of_batch
@@ -366,3 +367,14 @@ def split(batch: Batch, parts: int) -> list[Batch]:
         return [batch]
     size = -(-batch.num_rows // count)
     return [rows_of(batch, start, start + size) for start in range(0, batch.num_rows, size)]
+
+
+def choose_arithmetic(config: TrainingConfig, device: torch.device) -> tuple[torch.dtype, bool]:
+    """Return the precision of matrix products and whether the model is compiled; prepare the kernels of the device."""
+    is_cuda = device.type == "cuda"
+    is_mixed = {"auto": is_cuda, "bfloat16": True}.get(config.precision, False)
+    is_compiled = is_cuda if config.is_compiled is None else config.is_compiled
+    if is_cuda:
+        torch.set_float32_matmul_precision("high")
+        choose_kernels(config.is_deterministic)
+    return torch.bfloat16 if is_mixed else torch.float32, is_compiled

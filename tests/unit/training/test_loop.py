@@ -18,11 +18,10 @@ from clearhead.formats.weights import own_tensors
 from clearhead.model.device import choose_device
 from clearhead.training import loop as loop_module
 from clearhead.training.config import TrainingConfig
-from clearhead.training.loop import Arithmetic, choose_arithmetic
 from clearhead.training.run import RunFolder
 from clearhead.training.schedule import rate_at
 from clearhead.training.state import checkpoints
-from clearhead.training.step import Updater
+from clearhead.training.step import Updater, choose_arithmetic
 from clearhead.training.validate import Validator
 from tests.tolerances import assert_close
 from tests.unit.training.runs import Result, metrics, same, settings_of, train
@@ -207,7 +206,7 @@ def test_a_checkpoint_that_lacks_a_tensor_is_skipped_with_a_message(
     save_file(tensors, file)
     (file.parent / "SHA256SUMS").unlink()
     gone_on = train(tmp_path / "run", resume=True)
-    assert "step-00000009 lacks 1 tensors of this run (sums …)." in gone_on.output
+    assert "step-00000009 has other tensors than this run: 1 are only in one of them (sums …)." in gone_on.output
     assert "Resuming from update 8." in gone_on.output
     assert_same_end(full_run, gone_on.folder)
 
@@ -445,15 +444,15 @@ def test_a_missing_gpu_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cpu_computes_in_float32_without_compiling() -> None:
-    assert choose_arithmetic(TrainingConfig(), torch.device("cpu")) == Arithmetic(torch.float32, False)
+    assert choose_arithmetic(TrainingConfig(), torch.device("cpu")) == (torch.float32, False)
 
 
 def test_settings_are_followed() -> None:
     config = TrainingConfig(precision="bfloat16", is_compiled=True)
-    assert choose_arithmetic(config, torch.device("cpu")) == Arithmetic(torch.bfloat16, True)
+    assert choose_arithmetic(config, torch.device("cpu")) == (torch.bfloat16, True)
 
 
 def test_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "set_float32_matmul_precision", lambda name: None)
     monkeypatch.setattr(loop_module, "choose_kernels", lambda is_deterministic: None)
-    assert choose_arithmetic(TrainingConfig(), torch.device("cuda")) == Arithmetic(torch.bfloat16, True)
+    assert choose_arithmetic(TrainingConfig(), torch.device("cuda")) == (torch.bfloat16, True)

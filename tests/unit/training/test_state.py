@@ -190,9 +190,18 @@ def test_a_state_of_the_first_version_is_read_unless_it_was_rolled_back(tmp_path
 
 
 TENSORS: dict[str, tuple[Callable[[dict[str, Tensor]], object], str]] = {
-    "missing": (lambda tensors: tensors.pop("sums"), r"lacks 1 tensors of this run \(sums …\)"),
-    "no random state": (lambda tensors: tensors.pop("random.cpu"), r"lacks 1 tensors of this run \(random.cpu …\)"),
-    "extra": (lambda tensors: tensors.update(more=torch.zeros(1)), r"has 1 tensors that this run has not \(more …\)"),
+    "missing": (
+        lambda tensors: tensors.pop("sums"),
+        r"other tensors than this run: 1 are only in one of them \(sums …\)",
+    ),
+    "no random state": (
+        lambda tensors: tensors.pop("random.cpu"),
+        r"other tensors than this run: 1 are only in one of them \(random.cpu …\)",
+    ),
+    "extra": (
+        lambda tensors: tensors.update(more=torch.zeros(1)),
+        r"other tensors than this run: 1 are only in one of them \(more …\)",
+    ),
     "shape": (
         lambda tensors: tensors.update(sums=torch.zeros(5, dtype=torch.float64)),
         r"sums is 5 \(float64\) instead",
@@ -288,7 +297,8 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> Non
     plain = Updater(tiny_model(), settings(), is_compiled=False, precision=torch.float32)
     place = save_state(tmp_path, plain, PROGRESS)
     with pytest.raises(
-        CheckpointError, match=r"lacks \d+ tensors of this run \(average\..*It was written with another config"
+        CheckpointError,
+        match=r"other tensors than this run: \d+ are only in one of them \(average\..*It was written with another config",
     ):
         load_state(place, make_updater())
 
