@@ -104,7 +104,8 @@ class BucketedLayout(Layout):
             np.searchsorted([shape.source for shape in self.shapes], source),
             np.searchsorted([shape.target for shape in self.shapes], target),
         )
-        plans, remaining = [], np.empty(0, dtype=np.int64)
+        plans: list[Plan] = []
+        remaining = np.empty(0, dtype=np.int64)
         for number, shape in enumerate(self.shapes):
             bucket = random.permutation(np.concatenate((np.flatnonzero(bucket_of == number), remaining)))
             full = len(bucket) // shape.rows * shape.rows

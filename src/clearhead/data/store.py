@@ -6,7 +6,7 @@ A store is built under a temporary name and then renamed, so that an interrupted
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -330,7 +330,7 @@ def _too_long(report: CleaningReport, config: DataConfig) -> str:
 
 
 def _write_corpus(
-    corpus: Corpus, recipe: _StoreRecipe, writers: dict[str, RaggedWriter], counter: CoverageCounter
+    corpus: Corpus, recipe: _StoreRecipe, writers: Mapping[_Array, RaggedWriter], counter: CoverageCounter
 ) -> Iterator[list[SentencePair]]:
     """Write a corpus block by block, and yield the kept pairs of each block."""
     max_tokens = recipe.config.max_tokens

@@ -223,7 +223,8 @@ def load_run_config(
 
 def apply_changes(data: dict[str, Any], changes: Sequence[str], label: str) -> tuple[dict[str, str], list[Mistake]]:
     """Apply changes such as `training.rate=3e-4` to the data; return them by path, and the errors in others."""
-    changed, located = {}, []
+    changed: dict[str, str] = {}
+    located: list[Mistake] = []
     for text in changes:
         try:
             changed[change(data, text)] = text
