@@ -69,8 +69,8 @@ class TrainingConfig(Settings):
     minutes: float | None = Field(
         None,
         gt=0,
-        description="stop after this number of minutes at the latest; an update of several batches that is not "
-        "complete by then is discarded, and a resumed run counts from 0 again",
+        description="stop when this number of minutes is over and the current update is complete; a resumed run counts "
+        "from 0 again",
     )
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw", description="adamw; or muon for the weight matrices of the layers and adamw for the rest"

@@ -211,8 +211,7 @@ class _Run:
                 if reason is not None:
                     self._stop_here(reason)
                     return reason
-                if not self._update(prefetcher):
-                    continue  # the time was over before the update was complete
+                self._update(prefetcher)
                 step = self.progress.step
                 self.reporter.advance(step)
                 is_last = step >= self.total
@@ -255,21 +254,14 @@ class _Run:
         if is_judged or not is_saved:
             self._judge_and_save(is_judged)
 
-    def _update(self, prefetcher: BatchPrefetcher) -> bool:
-        """Make an update; return False if the time was over between its batches, and nothing has changed."""
-        is_long = self.training.minutes is not None and (self.training.accumulate > 1 or self.updater.parts > 1)
-        is_long = is_long and self.world.is_alone  # several processes complete an update together
-        token_batches: list[TokenBatch] = []
-        for _ in range(self.training.accumulate):
-            if is_long and self._is_time_over():
-                return False
-            token_batches.append(prefetcher.take())
+    def _update(self, prefetcher: BatchPrefetcher) -> None:
+        """Make an update, and count it."""
+        token_batches = [prefetcher.take() for _ in range(self.training.accumulate)]
         number = self.progress.step + 1
         rate = rate_at(number, self.training, self.total)
         batches = [to_batch(batch, self.device, has_labels=self.has_labels) for batch in token_batches]
         parts = self.updater.parts
-        if not self.updater.step(batches, rate, number, self._is_time_over if is_long else None):
-            return False
+        self.updater.step(batches, rate, number)
         if self.updater.note:
             self.reporter.message(self.updater.note)
             self.updater.note = ""
@@ -285,7 +277,6 @@ class _Run:
             self.progress, step=number, position=token_batches[-1].after, parts=self.updater.parts,
             num_tokens=self.progress.num_tokens + tokens,
         )  # fmt: skip
-        return True
 
     # Logging and validating
 

@@ -58,10 +58,6 @@ class Totals:
     first_bad: int | None  # number of the first update that was not finite
 
 
-class _AbandonedError(Exception):
-    """Ends an update that is not complete."""
-
-
 class Updater:
     """Makes updates. With `parts` > 1 every batch is split and the gradients are added, to save memory.
 
@@ -105,13 +101,10 @@ class Updater:
         self.note = ""  # a message for the log
         self._compiled_keys: set[Any] = set()  # shapes that were compiled
 
-    def step(
-        self, batches: Sequence[Batch], rate: float, number: int, is_over: Callable[[], bool] | None = None
-    ) -> bool:
-        """Make update `number` (from 1) with the summed gradients of the batches, and return True.
+    def step(self, batches: Sequence[Batch], rate: float, number: int) -> None:
+        """Make update `number` (from 1) with the summed gradients of the batches.
 
-        If memory runs out, it starts again with smaller parts, as long as they have more than one row. If `is_over`
-        becomes true between two parts, the update is abandoned: nothing has changed, and the result is False.
+        If memory runs out, it starts again with smaller parts, as long as they have more than one row.
         """
         self.optimiser.set_rate(rate)
         self._step.fill_(number)
@@ -121,18 +114,11 @@ class Updater:
             batches = [share_of_batch(batch, self.world, self.model.ignore_index) for batch in batches]
         counters = [self._sums, self._window, self._own_sums, self._is_finite]
         saved_counters = [counter.clone() for counter in counters]
-        random = None if is_over is None else self._random_states()
         self._has_changed = False
         while True:
             try:
-                self._step_in_parts([part for batch in batches for part in split(batch, self.parts)], is_over)
-                return True
-            except _AbandonedError:
-                torch._foreach_copy_(counters, saved_counters)
-                self._graphs.clear()
-                self._zero()
-                self._set_random_states(random or [])
-                return False
+                self._step_in_parts([part for batch in batches for part in split(batch, self.parts)])
+                return
             except _compiler_failures() as wrong:
                 torch._foreach_copy_(counters, saved_counters)
                 self._give_up_compiling(wrong)
@@ -146,21 +132,11 @@ class Updater:
                 torch._foreach_copy_(counters, saved_counters)
                 self._halve()
 
-    def _random_states(self) -> list[Tensor]:
-        on_gpu = [torch.cuda.get_rng_state(self.device)] if self.device.type == "cuda" else []
-        return [torch.get_rng_state(), *on_gpu]
-
-    def _set_random_states(self, states: Sequence[Tensor]) -> None:
-        for number, state in enumerate(states):
-            torch.set_rng_state(state) if number == 0 else torch.cuda.set_rng_state(state, self.device)
-
-    def _step_in_parts(self, parts: Sequence[Batch], is_over: Callable[[], bool] | None) -> None:
+    def _step_in_parts(self, parts: Sequence[Batch]) -> None:
         if len(parts) == 1 and self.parts == 1 and self.world.is_alone:
             self._run("whole", self._whole, parts[0])
             return
         for part in parts:
-            if is_over is not None and is_over():
-                raise _AbandonedError
             self._run("add", self._add, part)
         if not self.world.is_alone:
             self._has_changed = True  # the other processes have our gradients, so there is no second try

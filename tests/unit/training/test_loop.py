@@ -263,37 +263,15 @@ def test_minutes_are_of_each_process_and_what_they_leave_is_judged(tmp_path: Pat
     assert (on.outcome.stopped, on.outcome.steps, on.outcome.best_step) == ("steps", 12, 12)
 
 
-def test_a_time_limit_inside_an_update_discards_it_and_the_resumed_run_is_identical(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # An update asks 7 times: before it, before each of its 3 batches is taken, and before each gradient is added.
-    call = 4 * 7 + 7
-    options = {"training": {"accumulate": 3, "minutes": 60, "steps": 6}, "model": {"dropout": 0.1}}
-    calls: list[None] = []
-
-    def is_time_over(_: object) -> bool:
-        calls.append(None)
-        return len(calls) >= call
-
-    with monkeypatch.context() as patch:
-        patch.setattr(loop_module._Run, "_is_time_over", is_time_over)
-        stopped = train(tmp_path / "run", **options)
-    assert (stopped.outcome.stopped, stopped.outcome.steps) == ("minutes", 4)
-    assert len(calls) == call + 1, "an update was not discarded at once"
-    gone_on, uninterrupted_run = train(tmp_path / "run", resume=True, **options), train(tmp_path / "whole", **options)
-    for name in ("last/model.safetensors", "checkpoints/step-00000006/state.safetensors"):
-        assert same(gone_on.tensors(name), uninterrupted_run.tensors(name)), name
-
-
 def test_seconds_are_those_of_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every update takes a second of this clock and nothing else takes any: real saves can take longer than all updates."""
     seconds = 0
     step = Updater.step
 
-    def step_of_one_second(self: Updater, *arguments: Any) -> bool:
+    def step_of_one_second(self: Updater, *arguments: Any) -> None:
         nonlocal seconds
         seconds += 1
-        return step(self, *arguments)
+        step(self, *arguments)
 
     monkeypatch.setattr(loop_module, "time", SimpleNamespace(perf_counter=lambda: float(seconds)))
     monkeypatch.setattr(Updater, "step", step_of_one_second)
