@@ -205,7 +205,7 @@ def _data(data: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
 
 def _differences(config: RunConfig) -> str:
     """Return the settings that are not at their defaults as YAML; the corpora are described above them."""
-    omitted = {"run": True, "data": {"train": True, "valid": True, "test": True}}
+    omitted: dict[str, Any] = {"run": True, "data": {"train": True, "valid": True, "test": True}}
     settings = config.model_dump(mode="json", exclude_defaults=True, exclude=omitted)
     text = yaml.safe_dump({name: value for name, value in settings.items() if value}, sort_keys=False, width=10_000)
     return "\n".join(map(printable, text.splitlines()))

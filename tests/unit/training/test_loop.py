@@ -17,6 +17,7 @@ from clearhead.formats import load_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.model.device import choose_device
 from clearhead.training import loop as loop_module
+from clearhead.training import step as step_module
 from clearhead.training.config import TrainingConfig
 from clearhead.training.run import RunFolder
 from clearhead.training.schedule import rate_at
@@ -432,5 +433,5 @@ def test_settings_are_followed() -> None:
 
 def test_a_gpu_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "set_float32_matmul_precision", lambda name: None)
-    monkeypatch.setattr(loop_module, "choose_kernels", lambda is_deterministic: None)
+    monkeypatch.setattr(step_module, "choose_kernels", lambda is_deterministic: None)
     assert choose_arithmetic(TrainingConfig(), torch.device("cuda")) == (torch.bfloat16, True)
