@@ -12,7 +12,7 @@ from pydantic import Field
 from clearhead.data.config import DataConfig
 from clearhead.errors import ConfigError, Mistake, printable
 from clearhead.settings import Settings, examine
-from clearhead.text.config import TextConfig
+from clearhead.text.config import Task, TextConfig
 from clearhead.training.config_file import change, read_yaml
 
 Metric = Literal["loss", "bleu", "chrf", "exact", "accuracy"]
@@ -175,7 +175,7 @@ class RunConfig(Settings):
         None,
         description="run folder, relative to the current folder; default: runs/NAME for a config NAME.yaml",
     )
-    task: Literal["translate", "classify", "language-model"] = Field("translate", description="what the model learns")
+    task: Task = Field("translate", description="what the model learns")
     preset: str = Field("tiny", description="size of the model; the settings in `model` override it")
     model: dict[str, Any] = Field(default_factory=dict, description="settings that override the preset")
     data: DataConfig = Field(description="training and validation data")

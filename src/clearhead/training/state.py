@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 import torch
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, FiniteFloat, NonNegativeInt, PositiveInt, TypeAdapter, ValidationError
 from torch import Tensor
 
 from clearhead import __version__
@@ -34,26 +34,23 @@ _STATE, _INDEX = "state.safetensors", "state.json"
 _NAME = re.compile(r"step-(\d{8,})")
 _ADDED_LATER = ("best_loss", "judged_step")  # not in the checkpoints of the first versions
 
-Count = Annotated[int, Field(ge=0)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
 
 @dataclass(frozen=True)
 class Progress:
     """The progress of a run, in plain numbers."""
 
-    step: Count = 0
+    step: NonNegativeInt = 0
     position: Position = field(default_factory=Position)
-    seconds: Annotated[Finite, Field(ge=0)] = 0.0
-    num_tokens: Count = 0
-    best: Finite | None = None  # score of the best validation
-    best_loss: Finite | None = None  # breaks ties between equal scores
-    best_step: Count | None = None
+    seconds: Annotated[FiniteFloat, Field(ge=0)] = 0.0
+    num_tokens: NonNegativeInt = 0
+    best: FiniteFloat | None = None  # score of the best validation
+    best_loss: FiniteFloat | None = None  # breaks ties between equal scores
+    best_step: NonNegativeInt | None = None
     best_scores: Mapping[str, KeptScore] = field(default_factory=dict)
-    num_worse: Count = 0  # validations since the best one
-    judged_step: Count | None = None  # step of the last validation
-    lowest_loss: Finite | None = None
-    parts: Annotated[int, Field(ge=1)] = 1
+    num_worse: NonNegativeInt = 0  # validations since the best one
+    judged_step: NonNegativeInt | None = None  # step of the last validation
+    lowest_loss: FiniteFloat | None = None
+    parts: PositiveInt = 1
 
 
 _PROGRESS = TypeAdapter(Progress)
