@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from clearhead.data.phrasebook import Split
 from clearhead.settings import Settings
 
 BuiltIn = Literal["phrasebook", "set-phrases", "copy", "reverse", "sort"]
-Split = Literal["train", "valid", "test"]
 
 
 class CorpusConfig(Settings):

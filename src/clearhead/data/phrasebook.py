@@ -9,10 +9,11 @@ history of this repository has as the folder src/clearhead/data/phrasebook. docs
 import lzma
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import get_args
+from typing import Literal, get_args
 
-from clearhead.data.config import Split
 from clearhead.errors import DataError, did_you_mean, printable
+
+Split = Literal["train", "valid", "test"]
 
 
 def pairs(split: Split) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from random import Random
 from typing import Literal, get_args
 
-from clearhead.data.config import Split
+from clearhead.data.phrasebook import Split
 from clearhead.errors import DataError, did_you_mean, printable
 
 Task = Literal["copy", "reverse", "sort"]

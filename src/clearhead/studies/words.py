@@ -9,8 +9,7 @@ from random import Random
 import torch
 from torch import Tensor
 
-from clearhead.data.config import Split
-from clearhead.data.phrasebook import pairs, set_phrases
+from clearhead.data.phrasebook import Split, pairs, set_phrases
 from clearhead.model import Batch
 from clearhead.model.batch import padded
 from clearhead.studies.tasks import EOS, FIRST, PAD

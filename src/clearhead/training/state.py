@@ -142,8 +142,8 @@ def _read_state(place: Path) -> dict[str, Tensor]:
 def _check_tensors(place: Path, tensors: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
     """Raise CheckpointError if a checkpoint has other tensors than the run, or tensors of another shape or dtype."""
     # A run of more processes has more random states.
-    known = {name for name in tensors if name in wanted or not name.startswith("random.")}
-    different = sorted(known ^ wanted.keys())
+    names = {name for name in tensors if name in wanted or not name.startswith("random.")}
+    different = sorted(names ^ wanted.keys())
     if different:
         raise CheckpointError(
             f"{printable(str(place))} has other tensors than this run: {len(different)} are only in one of them "
