@@ -23,6 +23,7 @@ from clearhead.files.json_file import json_bytes, parse_object
 from clearhead.files.lock import LOCK, FolderInUseError, FolderLock
 from clearhead.files.manifest import MANIFEST, verify_if_listed
 from clearhead.files.writing import bytes_writer, replace_file, write_together
+from clearhead.text.tokeniser import FOLDER as TOKENISER
 from clearhead.training.config import RunConfig, load_run_config
 from clearhead.training.environment import describe_environment
 from clearhead.training.metrics import metrics_line, metrics_lines
@@ -124,15 +125,10 @@ class RunFolder:
 
     def _remove_preparations(self) -> None:
         if self.was_only_prepared:
-            for name in (STORES, self.tokeniser.name, TEXTS):
+            for name in (STORES, TOKENISER, TEXTS):
                 shutil.rmtree(self.path / name, ignore_errors=True)
             for name in (MANIFEST, DATA, ENVIRONMENT, PLAN, CONFIG, _PLANNING):
                 (self.path / name).unlink(missing_ok=True)
-
-    @property
-    def tokeniser(self) -> Path:
-        """The folder of the vocabularies."""
-        return self.path / "tokeniser"
 
     @property
     def checkpoints(self) -> Path:

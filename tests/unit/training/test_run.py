@@ -105,7 +105,7 @@ def test_a_run_that_stopped_before_its_first_update_makes_room(tmp_path: Path) -
         (folder.path / "mine.txt").write_text("not the run's")
     with RunFolder.create(tmp_path / "run", least()) as folder:
         assert not (folder.path / "data.json").exists()
-        assert not folder.tokeniser.exists()
+        assert not (folder.path / "tokeniser").exists()
         assert (folder.path / "mine.txt").read_text() == "not the run's"
 
 
