@@ -216,7 +216,7 @@ def _show_forecast(settings: "RunConfig", as_json: bool) -> None:
     if as_json:
         _print_json(forecast.to_data())
     else:
-        typer.echo(str(forecast))
+        typer.echo(forecast)
 
 
 def _help(as_json: bool) -> None:
@@ -363,6 +363,6 @@ def _show_seeds(report: "SeedsReport", folder: Path) -> None:
     for seed, outcome in report.outcomes.items():
         scores = ", ".join(f"{score.name} {score.value:.4g}" for score in outcome.scores.values()) or "no scores"
         typer.echo(f"seed {seed}: {outcome.steps:,} updates, {scores}")
-    for spread in report.spreads:
-        typer.echo(str(spread))
+    for spread in report.spreads.values():
+        typer.echo(spread)
     typer.echo(f"The runs are in {printable(str(folder))}, with all numbers in seeds.json.")
