@@ -5,7 +5,6 @@ the values that it records. A test compares the two versions.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import flex_attention
 
-from clearhead.model.gates import GateKind, HeadGates
+from clearhead.model.gates import GateKind, Gates
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.positions import rotary_angles, rotate, trace_rotation
@@ -34,14 +33,6 @@ _TILES: dict[int, Any] = {
     }
     for tile in (32, 64)
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Places:
-    """The positions of queries and keys, for rotary positions; (B or 1, T)."""
-
-    queries: Tensor
-    keys: Tensor
 
 
 class Attention(nn.Module):
@@ -76,10 +67,13 @@ class Attention(nn.Module):
         mask: PreparedMask,
         *,
         cache: KeyValues | None = None,
-        places: Places | None = None,
+        places: Tensor | None = None,
         probe: Probe = NO_PROBE,
     ) -> Tensor:
-        """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′). The new tokens are appended to `cache`."""
+        """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′). The new tokens are appended to `cache`.
+
+        `places` are the positions of the tokens (B or 1, T), if they are rotary.
+        """
         attend = attend_traced if probe.trace.is_on else attend_fused
         return attend(self, x, memory, mask, cache=cache, places=places, probe=probe)
 
@@ -100,7 +94,7 @@ def attend_fused(
     mask: PreparedMask,
     *,
     cache: KeyValues | None = None,
-    places: Places | None = None,
+    places: Tensor | None = None,
     probe: Probe = NO_PROBE,
 ) -> Tensor:
     """Compute attention with PyTorch's fused kernel."""
@@ -114,8 +108,8 @@ def attend_fused(
         # (B, T, 3D) → three of (B, H, T, E)
         q, k, v = layer.packed(x).unflatten(-1, (3, layer.num_heads, layer.d_k)).permute(2, 0, 3, 1, 4).unbind(0)
         if places is not None:
-            q = rotate(q, rotary_angles(places.queries, layer.d_k, q.dtype)[:, None])
-            k = rotate(k, rotary_angles(places.keys, layer.d_k, k.dtype)[:, None])
+            angles = rotary_angles(places, layer.d_k, q.dtype)[:, None]
+            q, k = rotate(q, angles), rotate(k, angles)
         if cache is not None:
             cache.append(k, v)
             k, v = cache.k, cache.v
@@ -181,7 +175,7 @@ def attend_traced(
     mask: PreparedMask,
     *,
     cache: KeyValues | None = None,
-    places: Places | None = None,
+    places: Tensor | None = None,
     probe: Probe = NO_PROBE,
 ) -> Tensor:
     """Compute attention step by step and record every step. The output is computed from the recorded values."""
@@ -198,8 +192,8 @@ def attend_traced(
             for letter, projection in projections.items()
         )
         if places is not None and not layer.is_cross:
-            q = trace_rotation(q, places.queries, f"Q{sub}′", here.at("query"))
-            k = trace_rotation(k, places.keys, f"K{sub}′", here.at("key"))
+            q = trace_rotation(q, places, f"Q{sub}′", here.at("query"))
+            k = trace_rotation(k, places, f"K{sub}′", here.at("key"))
         if cache is not None and not layer.is_cross:
             k, v = (
                 _trace_append(here.at(p), old[:, head], new, f"{m}{sub}")
@@ -276,7 +270,7 @@ def trace_scores(trace: Tracer, q: Tensor, k: Tensor, sub: str, root_of: int | N
     return scaled
 
 
-def _trace_gate(trace: Tracer, x: Tensor, gates: HeadGates, kind: GateKind, head: int) -> Tensor:
+def _trace_gate(trace: Tracer, x: Tensor, gates: Gates, kind: GateKind, head: int) -> Tensor:
     """Multiply the scores or the output of one head by its gate and record it; without a gate, x is unchanged."""
     gate = gates.of_head(kind, head, x.dtype)
     if gate is None:

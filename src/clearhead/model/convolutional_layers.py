@@ -10,7 +10,7 @@ from clearhead.model.attention import record_product, trace_head, trace_scores
 from clearhead.model.config import ModelConfig
 from clearhead.model.convolution import GatedConvolution
 from clearhead.model.convolution_cache import LayerPast
-from clearhead.model.dropout import dropout
+from clearhead.model.norm import dropout
 from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import ADD, MULTIPLY
 

@@ -1,19 +1,17 @@
 """Feed-forward networks, and the layers of encoder and decoder: sublayers with residuals and norms."""
 
 from collections.abc import Callable, Mapping
-from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.model.attention import Attention, Places, record_product
+from clearhead.model.attention import Attention, record_product
 from clearhead.model.config import ModelConfig
-from clearhead.model.dropout import dropout
 from clearhead.model.headless import HeadlessAttention
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
-from clearhead.model.norm import NORMS
+from clearhead.model.norm import NORMS, dropout
 from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY
@@ -57,9 +55,10 @@ class Residual(nn.Module):
         self.is_pre, self.dropout = config.norm_place == "pre", config.dropout
         self.norm = NORMS[norm](width, config.epsilon)
 
-    def before(self, x: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
-        """Return the input of the sublayer."""
-        return self.norm(x, keys, trace=trace.at("norm")) if self.is_pre else x
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], keys: Tensor | None, trace: Tracer) -> Tensor:
+        """Return the output of a sublayer with its norm and residual; `keys` are the real tokens of an encoder."""
+        y = sublayer(self.norm(x, keys, trace=trace.at("norm")) if self.is_pre else x)
+        return self.after(x, y, keys, trace)
 
     def after(self, x: Tensor, y: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
         """Add the output y of the sublayer to x."""
@@ -81,83 +80,53 @@ def make_attention(config: ModelConfig, where: str, memory_width: int | None = N
     return layer
 
 
-class EncoderBlock(nn.Module):
-    """Self-attention, then a feed-forward network. `number` is that of the layer, from 0."""
+class TransformerBlock(nn.Module):
+    """Self-attention, cross-attention if there is a memory, then a feed-forward network; `where` is `encoder.0`."""
 
-    def __init__(self, config: ModelConfig, number: int = 0) -> None:
+    def __init__(self, config: ModelConfig, where: str, memory_width: int | None = None) -> None:
         super().__init__()
-        width = config.d_model
-        self.self_attention = make_attention(config, f"encoder.{number}.self_attention")
-        self.feed_forward = FeedForward(width, config)
-        self.residuals = nn.ModuleList(Residual(width, config.encoder_norm, config) for _ in range(2))
-
-    def forward(
-        self,
-        x: Tensor,
-        mask: PreparedMask,
-        places: Places | None = None,
-        *,
-        probe: Probe = NO_PROBE,
-    ) -> Tensor:
-        """(B, S, D) → (B, S, D)"""
-        keys = mask.mask.keys
-        for number, place in enumerate(("self_attention", "feed_forward")):
-            residual, here = cast(Residual, self.residuals[number]), probe.trace.at("add_and_norm", number)
-            sublayer_input = residual.before(x, keys, here)
-            if place == "self_attention":
-                sublayer_output = self.self_attention(sublayer_input, None, mask, places=places, probe=probe.at(place))
-            else:
-                sublayer_output = self.feed_forward(sublayer_input, trace=probe.trace.at(place))
-            x = residual.after(x, sublayer_output, keys, here)
-        return x
-
-
-class DecoderBlock(nn.Module):
-    """Masked self-attention, cross-attention if there is a memory, then a feed-forward network."""
-
-    def __init__(self, config: ModelConfig, memory_width: int | None, number: int = 0) -> None:
-        super().__init__()
-        width = config.decoder_width
-        self.self_attention = make_attention(config, f"decoder.{number}.self_attention")
+        is_encoder = where.startswith("encoder")
+        width = config.d_model if is_encoder else config.decoder_width
+        norm = config.encoder_norm if is_encoder else config.decoder_norm
+        self.self_attention = make_attention(config, f"{where}.self_attention")
         self.cross_attention: Attention | HeadlessAttention | None = None
         if memory_width is not None:
-            self.cross_attention = make_attention(config, f"decoder.{number}.cross_attention", memory_width)
+            self.cross_attention = make_attention(config, f"{where}.cross_attention", memory_width)
         self.feed_forward = FeedForward(width, config)
         count = 2 if memory_width is None else 3
-        self.residuals = nn.ModuleList(Residual(width, config.decoder_norm, config) for _ in range(count))
+        self.residuals = nn.ModuleList(Residual(width, norm, config) for _ in range(count))
 
     def forward(
         self,
         x: Tensor,
         mask: PreparedMask,
-        memory: tuple[Tensor, PreparedMask] | None,
+        memory: tuple[Tensor, PreparedMask] | None = None,
         *,
-        places: Places | None = None,
+        places: Tensor | None = None,
         cache: "BlockCache | None" = None,
         probe: Probe = NO_PROBE,
     ) -> Tensor:
         """(B, T, D) → (B, T, D)"""
-        trace = probe.trace
-        residual, here = cast(Residual, self.residuals[0]), trace.at("add_and_norm", 0)
-        own = None if cache is None else cache.own
-        sublayer_input = residual.before(x, None, here)
-        sublayer_output = self.self_attention(
-            sublayer_input, None, mask, cache=own, places=places, probe=probe.at("self_attention")
-        )
-        x = residual.after(x, sublayer_output, None, here)
-        if self.cross_attention is not None:
+        trace, own = probe.trace, None if cache is None else cache.own
+
+        def attend_own(y: Tensor) -> Tensor:
+            own_probe = probe.at("self_attention")
+            attended: Tensor = self.self_attention(y, None, mask, cache=own, places=places, probe=own_probe)
+            return attended
+
+        def attend_memory(y: Tensor) -> Tensor:
+            assert self.cross_attention is not None
             assert memory is not None
-            residual, here = cast(Residual, self.residuals[1]), trace.at("add_and_norm", 1)
-            sublayer_input = residual.before(x, None, here)
             memory_cache = None if cache is None or trace.is_on else cache.memory
-            sublayer_output = self.cross_attention(
-                sublayer_input, *memory, cache=memory_cache, probe=probe.at("cross_attention")
-            )
-            x = residual.after(x, sublayer_output, None, here)
-        number = len(self.residuals) - 1
-        residual, here = cast(Residual, self.residuals[number]), trace.at("add_and_norm", number)
-        sublayer_output = self.feed_forward(residual.before(x, None, here), trace=trace.at("feed_forward"))
-        return residual.after(x, sublayer_output, None, here)
+            attended: Tensor = self.cross_attention(y, *memory, cache=memory_cache, probe=probe.at("cross_attention"))
+            return attended
+
+        sublayers = [attend_own, lambda y: self.feed_forward(y, trace=trace.at("feed_forward"))]
+        if self.cross_attention is not None:
+            sublayers.insert(1, attend_memory)
+        for number, sublayer in enumerate(sublayers):
+            x = self.residuals[number](x, sublayer, mask.mask.keys, trace.at("add_and_norm", number))
+        return x
 
 
 class BlockCache:

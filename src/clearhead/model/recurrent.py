@@ -10,11 +10,10 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from clearhead.model.base import DecoderCache, SequenceModel
+from clearhead.model.base import DecoderCache, Memory, SequenceModel
 from clearhead.model.config import ModelConfig
 from clearhead.model.gates import check_gates
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask
-from clearhead.model.memory import Memory
 from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.recurrent_cell import Cell, initialise_cell, join_weights
 from clearhead.model.recurrent_decoder import RecurrentDecoder

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clearhead.model.base import Memory
 from clearhead.model.config import ModelConfig
-from clearhead.model.memory import Memory
 from clearhead.model.recurrent_steps import add_traced, join_traced, tanh_traced, transform_traced
 from clearhead.steps import Tracer
 from clearhead.steps.symbols import subscript

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from clearhead.model.memory import Memory
+from clearhead.model.base import Memory
 from clearhead.model.recurrent_attention import TracedAttention
 from clearhead.model.recurrent_cell import CellState, TracedCell
 from clearhead.model.recurrent_decoder import RecurrentDecoder

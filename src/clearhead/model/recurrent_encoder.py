@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.model.config import ModelConfig
-from clearhead.model.dropout import dropout
+from clearhead.model.norm import dropout
 from clearhead.model.recurrent_cell import Cell, CellState, TracedCell, make_cell, run_cell
 from clearhead.model.recurrent_steps import (
     add_traced,

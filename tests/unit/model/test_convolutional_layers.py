@@ -61,11 +61,10 @@ def test_continuations_follow_their_parents() -> None:
     assert past.inputs[0, ..., 0].tolist() == [[1, 3], [1, 2], [1, 3]]
 
 
-def test_a_stack_adds_its_positions_and_has_a_norm_only_if_one_is_named() -> None:
-    config = make_config()
-    stack = Stack(config, 4, 13)
+def test_a_stack_adds_its_positions_and_has_a_norm_only_in_a_transformer() -> None:
+    stack = Stack(make_config(), "encoder")
     assert stack.last_norm is None
-    assert Stack(config, 4, 13, "layer").last_norm is not None
+    assert Stack(ModelConfig(source_vocabulary=13), "decoder").last_norm is not None
     torch.nn.init.normal_(stack.position)  # type: ignore[arg-type]
     ids = torch.tensor([[3, 3]])
     first, second = stack.eval().embed(ids, torch.tensor([[0, 1]]), NO_TRACE)[0]

@@ -10,10 +10,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from clearhead.errors import ConfigError, DataError
 from clearhead.formats import load_checkpoint, save_checkpoint
 from clearhead.model import Batch, ModelConfig, check_batch
+from clearhead.model.base import Memory
 from clearhead.model.config import read_config
 from clearhead.model.gates import Gates
 from clearhead.model.mask import Mask
-from clearhead.model.memory import Memory
 from clearhead.model.probe import Probe
 from clearhead.model.recurrent import RecurrentModel
 from clearhead.model.recurrent_attention import MemoryAttention
