@@ -17,11 +17,11 @@ from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.positions import rotary_angles, rotate, trace_rotation
 from clearhead.model.probe import NO_PROBE, Probe
+from clearhead.model.recorded_steps import join_traced, multiply_traced, product_traced, record_product
 from clearhead.steps import Tracer
 from clearhead.steps.symbols import subscript
-from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, MULTIPLY, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
+from clearhead.steps.vocabulary import APPEND, MASK, MIX, SCALE, SCORE, SOFTMAX, SPLIT
 
-_PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # worksheet symbols; Q, K, V, O keep theirs
 _PLACES = {"Q": "query", "K": "key", "V": "value"}
 _SHORT = 64  # tokens
 _TILES: dict[int, Any] = {
@@ -207,11 +207,9 @@ def attend_traced(
     if cache is not None and not layer.is_cross:
         keys, values = zip(*pasts, strict=True)
         cache.replace(torch.stack(keys, dim=1), torch.stack(values, dim=1))  # (B, H, K, E)
-    joined = torch.cat(outputs, dim=-1)  # (B, Q, D)
-    trace.at("output").record(JOIN, joined, parts=tuple(outputs))
-    output: Tensor = layer.output(joined)
-    record_product(trace.at("output"), output, joined, layer.output.weight, layer.output.bias, "O")
-    return output
+    here = trace.at("output")
+    joined = join_traced(tuple(outputs), "", here)  # (B, Q, D)
+    return product_traced(layer.output, joined, "O", here)
 
 
 def _trace_projections(layer: Attention, x: Tensor, memory: Tensor | None, trace: Tracer) -> dict[str, Tensor]:
@@ -231,19 +229,6 @@ def _trace_projections(layer: Attention, x: Tensor, memory: Tensor | None, trace
             record_product(trace.at(_PLACES[letter]), share, y, linear.weight[rows], bias, letter)
             projections[letter] = share
     return projections
-
-
-def record_product(trace: Tracer, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor | None, letter: str) -> None:
-    """Record y = x W + b, with W shown as (in, out)."""
-    if not trace.is_on:
-        return
-    w, symbol = weight.T, _PRODUCTS.get(letter, letter)
-    trace.give(f"W_{letter}", w)
-    if bias is None:
-        trace.record(PROJECT, y, symbol=symbol, x=x, w=w)
-    else:
-        trace.give(f"b_{letter}", bias)
-        trace.record(PROJECT, y, symbol=symbol, x=x, w=w, b=bias)
 
 
 def _trace_share(trace: Tracer, x: Tensor, symbol: str, share: dict[str, int]) -> Tensor:
@@ -275,12 +260,10 @@ def _trace_gate(trace: Tracer, x: Tensor, gates: Gates, kind: GateKind, head: in
     gate = gates.of_head(kind, head, x.dtype)
     if gate is None:
         return x
-    gated: Tensor = x * gate
     sub = subscript(head + 1)
     name, symbol = ("g", f"Z{sub}′") if kind == "outputs" else ("c", f"Ŝ{sub}")
     trace.give(name, gate, symbol=f"{name}{sub}")
-    trace.record(MULTIPLY, gated, symbol=symbol, a=x, b=gate)
-    return gated
+    return multiply_traced(x, gate, symbol, trace)
 
 
 def trace_head(trace: Tracer, scaled: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:

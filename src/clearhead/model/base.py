@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from clearhead.errors import ConfigError, TraceError
 from clearhead.model.architecture import Architecture
-from clearhead.model.attention import record_product
 from clearhead.model.batch import Batch, check_batch
 from clearhead.model.config import ModelConfig
 from clearhead.model.gates import check_gates
 from clearhead.model.mask import CAUSAL, Mask, Packed, counted_tokens
 from clearhead.model.positions import is_first
 from clearhead.model.probe import NO_PROBE, Probe
+from clearhead.model.recorded_steps import product_traced
 from clearhead.model.tracing import MAX_TRACE_BYTES, PartTrace, traced_bytes
 from clearhead.steps import NO_TRACE, Trace, Tracer
 from clearhead.steps.vocabulary import MEAN
@@ -207,9 +207,7 @@ class SequenceModel(nn.Module):
 
     def project(self, states: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Return the logits of states."""
-        logits: Tensor = self.output(states)
-        record_product(trace.at("output"), logits, states, self.output.weight, self.output.bias, "out")
-        return logits
+        return product_traced(self.output, states, "out", trace.at("output"))
 
     def mean_states(self, source: Tensor, *, is_padded: bool = True, probe: Probe = NO_PROBE) -> Tensor:
         """Return the mean (B, 1, D) of each sentence's states, the input of a classifier's output layer."""

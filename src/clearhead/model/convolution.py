@@ -4,14 +4,14 @@ Y = A ⊙ σ(G), where A and G are convolutions of the same tokens: a gated line
 output from the values that it records. A test compares the two versions.
 """
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.model.convolution_cache import LayerPast
+from clearhead.model.recorded_steps import activate_traced, multiply_traced
 from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.symbols import subscript
-from clearhead.steps.vocabulary import ACTIVATE, APPEND, CONVOLVE, MULTIPLY
+from clearhead.steps.vocabulary import APPEND, CONVOLVE
 
 
 class GatedConvolution(nn.Module):
@@ -59,10 +59,8 @@ def convolve_traced(
         first, count = 0, x.shape[-2] - layer.kernel + 1
     value = _trace_convolution(layer, x, (first, count), "A", trace.at("value"))
     signal = _trace_convolution(layer, x, (first, count), "G", trace.at("gate"))
-    gate = torch.sigmoid(signal)
-    trace.at("gate").record(ACTIVATE, gate, symbol="G′", x=signal, function="sigmoid")
-    y = value * gate
-    trace.record(MULTIPLY, y, symbol="Y", a=value, b=gate)
+    gate = activate_traced(signal, "sigmoid", "G′", trace.at("gate"))
+    y = multiply_traced(value, gate, "Y", trace)
     return y if past is None else past.by_token(y)
 
 

@@ -3,16 +3,16 @@
 import math
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 
-from clearhead.model.attention import record_product, trace_head, trace_scores
+from clearhead.model.attention import trace_head, trace_scores
 from clearhead.model.config import ModelConfig
 from clearhead.model.convolution import GatedConvolution
 from clearhead.model.convolution_cache import LayerPast
 from clearhead.model.norm import dropout
+from clearhead.model.recorded_steps import add_traced, as_number, multiply_traced, product_traced
 from clearhead.steps import NO_TRACE, Tracer
-from clearhead.steps.vocabulary import ADD, MULTIPLY
+from clearhead.steps.vocabulary import MULTIPLY
 
 _ROOT = math.sqrt(0.5)  # the sum of two independent numbers of variance 1 has variance 2, and 1 again after this
 
@@ -21,21 +21,16 @@ def multiply(x: Tensor, factor: Tensor | None, name: str, symbol: str, trace: Tr
     """Return x ⊙ factor and record it; with None, x is unchanged."""
     if factor is None:
         return x
-    y = x * factor
     trace.give(name, factor)
-    trace.record(MULTIPLY, y, symbol=symbol, a=x, b=factor)
-    return y
+    return multiply_traced(x, factor, symbol, trace)
 
 
 def add_scaled(a: Tensor, b: Tensor, symbol: str, trace: Tracer) -> Tensor:
     """Return (a + b) √½ and record both steps."""
-    total = a + b
-    trace.record(ADD, total, symbol=symbol, a=a, b=b)
+    total = add_traced(a, b, symbol, trace)
     scaled = total * _ROOT
     if trace.is_on:
-        # in the precision in which PyTorch multiplies
-        dtype = torch.promote_types(total.dtype, torch.float32)
-        root = torch.full((1, 1), _ROOT, dtype=dtype, device=total.device)
+        root = as_number(_ROOT, total)
         trace.give("half", root, symbol="√½")
         trace.record(MULTIPLY, scaled, symbol=f"{symbol}′", a=total, b=root)
     return scaled
@@ -79,16 +74,13 @@ class SourceAttention(nn.Module):
 
     def forward(self, x: Tensor, embedded: Tensor, source: Source, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Attend from the states x (B, T, D) of tokens with these embeddings (B, T, D)."""
-        projected: Tensor = self.query(x)
-        record_product(trace.at("query"), projected, x, self.query.weight, self.query.bias, "Q")
+        projected = product_traced(self.query, x, "Q", trace.at("query"))
         q = add_scaled(projected, embedded, "Q⁺", trace.at("query"))
         trace.give("M", source.allowed)
         here = trace.at("head", 0)
         scores = trace_scores(here, q, source.keys, "₁")
         mixed = trace_head(here, scores, source.values, source.allowed, "₁")
-        output: Tensor = self.output(mixed)
-        record_product(trace.at("output"), output, mixed, self.output.weight, self.output.bias, "O")
-        return output
+        return product_traced(self.output, mixed, "O", trace.at("output"))
 
 
 class ConvolutionalDecoderBlock(nn.Module):

@@ -1,22 +1,19 @@
 """Feed-forward networks, and the layers of encoder and decoder: sublayers with residuals and norms."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.model.attention import Attention, record_product
+from clearhead.model.attention import Attention
 from clearhead.model.config import ModelConfig
 from clearhead.model.headless import HeadlessAttention
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.norm import NORMS, dropout
 from clearhead.model.probe import NO_PROBE, Probe
+from clearhead.model.recorded_steps import activate_traced, add_traced, multiply_traced, product_traced
 from clearhead.steps import NO_TRACE, Tracer
-from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY
-
-ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 
 
 class FeedForward(nn.Module):
@@ -31,20 +28,15 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Transform every token independently."""
-        first = self.first(x)  # (B, T, F)
-        record_product(trace.at("first"), first, x, self.first.weight, self.first.bias, "1")
-        hidden = ACTIVATIONS[self.activation](first)
-        trace.at("first").record(ACTIVATE, hidden, symbol="F₁′", x=first, function=self.activation)
+        here = trace.at("first")
+        first = product_traced(self.first, x, "1", here)  # (B, T, F)
+        hidden = activate_traced(first, self.activation, "F₁′", here)
         if self.gate is not None:
-            gate = self.gate(x)
-            record_product(trace.at("gate"), gate, x, self.gate.weight, self.gate.bias, "3")
-            gated = hidden * gate
-            trace.at("gate").record(MULTIPLY, gated, symbol="F′", a=hidden, b=gate)
-            hidden = gated
+            here = trace.at("gate")
+            gate = product_traced(self.gate, x, "3", here)
+            hidden = multiply_traced(hidden, gate, "F′", here)
         hidden = dropout(hidden, self.dropout, self.training)
-        second: Tensor = self.second(hidden)  # (B, T, D)
-        record_product(trace.at("second"), second, hidden, self.second.weight, self.second.bias, "2")
-        return second
+        return product_traced(self.second, hidden, "2", trace.at("second"))  # (B, T, D)
 
 
 class Residual(nn.Module):
@@ -62,8 +54,7 @@ class Residual(nn.Module):
 
     def after(self, x: Tensor, y: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
         """Add the output y of the sublayer to x."""
-        total = x + dropout(y, self.dropout, self.training)
-        trace.record(ADD, total, symbol="R", a=x, b=y)
+        total = add_traced(x, dropout(y, self.dropout, self.training), "R", trace)
         return total if self.is_pre else self.norm(total, keys, trace=trace.at("norm"))
 
 

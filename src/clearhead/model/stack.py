@@ -15,8 +15,9 @@ from clearhead.model.batch import check_length
 from clearhead.model.config import ModelConfig
 from clearhead.model.norm import NORMS, dropout
 from clearhead.model.positions import sinusoids
+from clearhead.model.recorded_steps import add_traced, as_number, embed_traced
 from clearhead.steps import Tracer
-from clearhead.steps.vocabulary import ADD, EMBED, MULTIPLY
+from clearhead.steps.vocabulary import EMBED, MULTIPLY
 
 
 class Stack(nn.Module):
@@ -44,13 +45,13 @@ class Stack(nn.Module):
 
     def embed(self, ids: Tensor, places: Tensor, trace: Tracer) -> Tensor:
         """Look up the embeddings and add the positions: (B, T) → (B, T, D)"""
-        trace.give("tokens", ids)
-        trace.give("E", self.embedding.weight)
-        x: Tensor = self.embedding(ids)
-        trace.at("embedding").record(EMBED, x, ids=ids, table=self.embedding.weight)
+        x = embed_traced(self.embedding, ids, trace)
         if self.scale != 1.0:
             scaled = x * self.scale
-            self._record_scale(trace, scaled, x)
+            if trace.is_on:
+                root = as_number(self.scale, x)
+                trace.give("scale", root, symbol="√d")
+                trace.at("scaled").record(MULTIPLY, scaled, symbol="X̂", a=x, b=root)
             x = scaled
         if self.position is not None:
             position = F.embedding(places, self.position)
@@ -58,18 +59,8 @@ class Stack(nn.Module):
             here.give("P", self.position)
             here.give("positions", places, symbol="pos")
             here.record(EMBED, position, symbol="P", ids=places, table=self.position)
-            total = x + position
-            trace.record(ADD, total, symbol="X′", a=x, b=position)
-            x = total
+            x = add_traced(x, position, "X′", trace)
         return dropout(x, self.dropout, self.training)
-
-    def _record_scale(self, trace: Tracer, scaled: Tensor, x: Tensor) -> None:
-        """Record x √d, with the root in the precision in which PyTorch multiplies."""
-        if trace.is_on:
-            dtype = torch.promote_types(x.dtype, torch.float32)
-            root = torch.full((1, 1), self.scale, dtype=dtype, device=x.device)
-            trace.give("scale", root, symbol="√d")
-            trace.at("scaled").record(MULTIPLY, scaled, symbol="X̂", a=x, b=root)
 
 
 class StackedModel(SequenceModel):

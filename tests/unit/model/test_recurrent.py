@@ -22,7 +22,7 @@ from clearhead.model.recurrent_decoder import last_states
 from clearhead.model.recurrent_decoder_trace import decode_traced
 from clearhead.model.recurrent_encoder import RecurrentLayer, reversed_places
 from clearhead.model.recurrent_state import RecurrentBeams, RecurrentState
-from clearhead.model.recurrent_steps import append_traced
+from clearhead.model.recorded_steps import append_traced
 from clearhead.steps import Trace
 from tests.tolerances import assert_close
 
