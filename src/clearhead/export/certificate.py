@@ -9,6 +9,7 @@ from clearhead import __version__
 from clearhead.errors import CheckpointError, ConfigError, printable
 from clearhead.export.targets import ExportFormat, ExportPrecision
 from clearhead.files.json_file import read_json
+from clearhead.formats.config_file import refuse_later_format
 from clearhead.settings import Settings, read_settings
 
 CERTIFICATE, CERTIFICATE_TEXT = "certificate.json", "certificate.md"
@@ -134,13 +135,7 @@ def read_certificate(folder: str | Path) -> Certificate:
             f"{printable(str(folder))} has no {CERTIFICATE}. Export the model again: each export writes one."
         )
     data = read_json(path)
-    number = data.get(_MARK)
-    if isinstance(number, int) and number > FORMAT:
-        writer = printable(str(data.get("clearhead_version", "a later version"))[:40])
-        raise CheckpointError(
-            f"{printable(str(path))} is in format {number}, written by clearhead {writer}; this is {__version__}, "
-            f"which reads format {FORMAT}. Install clearhead {writer} or later."
-        )
+    refuse_later_format(path, data, _MARK, FORMAT)
     try:
         return read_settings(Certificate, {name: value for name, value in data.items() if name != "faults"})
     except ConfigError as wrong:

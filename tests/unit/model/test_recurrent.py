@@ -15,6 +15,7 @@ from clearhead.model.config import read_config
 from clearhead.model.gates import Gates
 from clearhead.model.mask import Mask
 from clearhead.model.probe import Probe
+from clearhead.model.recorded_steps import append_traced
 from clearhead.model.recurrent import RecurrentModel
 from clearhead.model.recurrent_attention import MemoryAttention
 from clearhead.model.recurrent_cell import CellState, TracedCell, join_weights, make_cell, run_cell
@@ -22,7 +23,6 @@ from clearhead.model.recurrent_decoder import last_states
 from clearhead.model.recurrent_decoder_trace import decode_traced
 from clearhead.model.recurrent_encoder import RecurrentLayer, reversed_places
 from clearhead.model.recurrent_state import RecurrentBeams, RecurrentState
-from clearhead.model.recorded_steps import append_traced
 from clearhead.steps import Trace
 from tests.tolerances import assert_close
 
