@@ -49,14 +49,13 @@ class ExportPlan:
 
 def write_files(plan: ExportPlan) -> None:
     """Write the model and its tokeniser into the folder, which exists and is empty."""
-    if plan.target == "marian":
-        _write_marian(plan)
-    elif plan.target == "hub-folder":
-        _write_checkpoint(plan)
-    elif plan.target == "onnx":
-        _write_onnx(plan)
-    else:
-        _write_ctranslate2(plan)
+    write = {
+        "ctranslate2": _write_ctranslate2,
+        "onnx": _write_onnx,
+        "marian": _write_marian,
+        "hub-folder": _write_checkpoint,
+    }
+    write[plan.target](plan)
     if plan.target != "marian":
         copy_tokeniser(plan.model, plan.folder)
 
