@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.model.base import DecoderCache, Memory
-from clearhead.model.convolution import GatedConvolution
-from clearhead.model.convolution_cache import ConvolutionBeams, ConvolutionCache, LayerPast
-from clearhead.model.convolutional_layers import (
+from clearhead.model.convolution import (
     ConvolutionalDecoderBlock,
     ConvolutionalEncoderBlock,
+    GatedConvolution,
     Source,
     add_scaled,
 )
+from clearhead.model.convolution_cache import ConvolutionBeams, ConvolutionCache, LayerPast
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask
 from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.stack import Stack, StackedModel

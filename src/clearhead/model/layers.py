@@ -1,13 +1,13 @@
 """Feed-forward networks, and the layers of encoder and decoder: sublayers with residuals and norms."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from clearhead.model.attention import Attention
 from clearhead.model.config import ModelConfig
-from clearhead.model.headless import HeadlessAttention
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.norm import NORMS, dropout
@@ -56,6 +56,45 @@ class Residual(nn.Module):
         """Add the output y of the sublayer to x."""
         total = add_traced(x, dropout(y, self.dropout, self.training), "R", trace)
         return total if self.is_pre else self.norm(total, keys, trace=trace.at("norm"))
+
+
+class OutputBias(nn.Module):
+    """The bias b_O of an output projection without inputs; it has the name that it has in other attention layers."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(width))
+
+
+class HeadlessAttention(nn.Module):
+    """Attention without heads: every token gets b_O, or 0 in a model without biases."""
+
+    num_heads = 0
+
+    def __init__(self, width: int, d_k: int, *, has_bias: bool = True) -> None:
+        super().__init__()
+        self.d_k = d_k
+        self.output = OutputBias(width) if has_bias else None
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None,
+        mask: PreparedMask,
+        *,
+        cache: KeyValues | None = None,
+        places: object = None,
+        probe: Probe = NO_PROBE,
+    ) -> Tensor:
+        """Return the bias for every token of x (B, Q, D). There are no keys and values to cache."""
+        y = torch.zeros_like(x) if self.output is None else self.output.bias.expand_as(x)
+        probe.trace.at("output").give("b_O", y)
+        return y
+
+    def key_values(self, memory: Tensor) -> KeyValues:
+        """Return the keys and values of no heads."""
+        nothing = memory.new_empty(memory.shape[0], 0, memory.shape[1], self.d_k)
+        return KeyValues(nothing, nothing)
 
 
 def make_attention(config: ModelConfig, where: str, memory_width: int | None = None) -> Attention | HeadlessAttention:
@@ -120,11 +159,12 @@ class TransformerBlock(nn.Module):
         return x
 
 
+@dataclass
 class BlockCache:
     """The keys and values that a decoder layer caches between steps: of the target and of the memory."""
 
-    def __init__(self, own: KeyValues, memory: KeyValues | None) -> None:
-        self.own, self.memory = own, memory
+    own: KeyValues
+    memory: KeyValues | None
 
     def reorder(self, index: Tensor) -> None:
         """Reorder the entries of the batch."""

@@ -63,14 +63,8 @@ class RMSNorm(nn.Module):
         return y
 
 
-class SentenceNorm(nn.Module):
+class SentenceNorm(LayerNorm):
     """γ (x - μ) / √(σ² + ε) + β with one mean and one variance for all d × n numbers of a sentence except padding."""
-
-    def __init__(self, width: int, epsilon: float) -> None:
-        super().__init__()
-        self.epsilon = epsilon
-        self.gain = nn.Parameter(torch.ones(width))
-        self.shift = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: Tensor, keys: Tensor | None = None, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Normalise every sentence independently; `keys` (B, T) is True for the tokens to include."""

@@ -14,9 +14,8 @@ from clearhead.model.recorded_steps import (
     rows_traced,
 )
 from clearhead.model.recurrent_attention import TracedAttention
-from clearhead.model.recurrent_cell import CellState, TracedCell
+from clearhead.model.recurrent_cell import CellState, RecurrentBeams, RecurrentState, TracedCell
 from clearhead.model.recurrent_decoder import RecurrentDecoder
-from clearhead.model.recurrent_state import RecurrentBeams, RecurrentState
 from clearhead.steps import Tracer
 from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import MIX, PICK, SPLIT

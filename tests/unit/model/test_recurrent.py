@@ -18,11 +18,18 @@ from clearhead.model.probe import Probe
 from clearhead.model.recorded_steps import append_traced
 from clearhead.model.recurrent import RecurrentModel
 from clearhead.model.recurrent_attention import MemoryAttention
-from clearhead.model.recurrent_cell import CellState, TracedCell, join_weights, make_cell, run_cell
+from clearhead.model.recurrent_cell import (
+    CellState,
+    RecurrentBeams,
+    RecurrentState,
+    TracedCell,
+    join_weights,
+    make_cell,
+    run_cell,
+)
 from clearhead.model.recurrent_decoder import last_states
 from clearhead.model.recurrent_decoder_trace import decode_traced
 from clearhead.model.recurrent_encoder import RecurrentLayer, reversed_places
-from clearhead.model.recurrent_state import RecurrentBeams, RecurrentState
 from clearhead.steps import Trace
 from tests.tolerances import assert_close
 
