@@ -25,8 +25,8 @@ from clearhead.formats.export_file import (
 )
 from clearhead.formats.files import CONFIG, WEIGHTS, array_writer
 from clearhead.formats.int8 import to_int8
+from clearhead.formats.marian_config import TOKENIZER_FILES
 from clearhead.formats.model_folder import ModelFolder, load_arrays, load_model, load_vocabularies
-from clearhead.text.marian import TOKENIZER_FILES
 from clearhead.text.tokeniser import FOLDER, Tokeniser, Vocabularies
 
 WEIGHT_FILES: Mapping[ExportFormat, tuple[str, ...]] = {

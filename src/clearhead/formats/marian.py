@@ -20,12 +20,11 @@ from clearhead.files.writing import FileWriter, copy_writer, write_together
 from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
 from clearhead.formats.files import CONFIG, MARIAN_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.head_removal import with_all_heads
-from clearhead.formats.marian_config import EPSILON, config_from_marian, read_settings, refuse
+from clearhead.formats.marian_config import EPSILON, TOKENIZER_FILES, config_from_marian, read_settings, refuse
 from clearhead.formats.marian_names import BIAS, each_once, weight_mappings
 from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.formats.weights import build_transformer, checked_tensors, shapes_elsewhere, to_ours, to_theirs
 from clearhead.model import ModelConfig, SequenceModel, Transformer
-from clearhead.text.marian import TOKENIZER_FILES
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from clearhead.text.config import TextConfig
 from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
 
 MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
-TOKENIZER_FILES = (*MARIAN_FILES, "target_vocab.json", "tokenizer_config.json", "special_tokens_map.json")
 _TARGET_VOCABULARY, _TOKENISER_SETTINGS = "target_vocab.json", "tokenizer_config.json"
 _LARGEST_ID = 2**24 - 1
 _SPECIAL_PIECES = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
