@@ -19,14 +19,14 @@ def config_data(config: ModelConfig) -> dict[str, Any]:
     return {MARK: FORMAT, VERSION: __version__, **config.model_dump(mode="json")}
 
 
-def refuse_later_format(path: Path, data: Mapping[str, Any], mark: str, known: int) -> None:
-    """Raise CheckpointError if a file is in a later format than the known one; `mark` is the key of its format."""
+def refuse_later_format(path: Path, data: Mapping[str, Any], mark: str, latest_format: int) -> None:
+    """Raise CheckpointError if a file is in a format later than `latest_format`; `mark` is the key of its format."""
     number = data.get(mark)
-    if isinstance(number, int) and number > known:
+    if isinstance(number, int) and number > latest_format:
         writer = printable(str(data.get(VERSION, "a later version"))[:_MAX_VERSION])
         raise CheckpointError(
             f"{printable(str(path))} is in format {number}, written by clearhead {writer}; this is {__version__}, "
-            f"which reads format {known}. Install clearhead {writer} or later."
+            f"which reads format {latest_format}. Install clearhead {writer} or later."
         )
 
 
