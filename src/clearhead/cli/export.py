@@ -111,7 +111,7 @@ def _show(certificate: "Certificate", *, as_json: bool) -> None:
 
         typer.echo(json.dumps(certificate.to_dict(), ensure_ascii=False))
         return
-    from clearhead.export.certificate_text import certificate_rows
+    from clearhead.export.certificate import certificate_rows
 
     for name, value in certificate_rows(certificate):
         typer.echo(f"{name}: {value}")

@@ -14,9 +14,9 @@ from torch import Tensor
 from clearhead.errors import DataError
 from clearhead.explain.token_pairs import Advance, TokenPair, batch_of, batch_tokens, batches_of, no_progress
 from clearhead.model import Batch, SequenceModel
+from clearhead.model.base import Memory
 from clearhead.model.gates import Gates
 from clearhead.model.heads import AttentionHead, attention_places, every_head
-from clearhead.model.memory import Memory
 from clearhead.model.modes import evaluation_mode
 from clearhead.model.probe import NO_PROBE, Probe
 

@@ -33,14 +33,6 @@ class AttentionReader(Trace):
         self._receive = receive
         self._masks: dict[str, Tensor] = {}  # of the last attention layer, by its place
 
-    def at(self, *place: str | int) -> "AttentionReader":
-        """Return a child at `place`."""
-        child = AttentionReader.__new__(AttentionReader)
-        child.layout, child.givens, child.records = self.layout, self.givens, self.records
-        child._receive, child._masks = self._receive, self._masks
-        child.where = ".".join(str(part) for part in ([self.where] if self.where else []) + list(place))
-        return child
-
     def give(self, name: str, value: Any, **labels: Any) -> None:
         """Remember a mask, and ignore other values."""
         if name == "M":

@@ -16,7 +16,7 @@ from clearhead.model.heads import find_heads
 
 if TYPE_CHECKING:
     from clearhead.model import SequenceModel
-    from clearhead.model.gates import Gates, HeadGates
+    from clearhead.model.gates import Gates
     from clearhead.model.probed import StatePatch
 
 
@@ -80,7 +80,7 @@ class Intervention:
         if self.patch is not None and config.shape == "encoder-decoder":
             _layer_number(self.patch.layer, config)
 
-    def gates(self, model: "SequenceModel") -> "HeadGates":
+    def gates(self, model: "SequenceModel") -> "Gates":
         """Return the gates of the named heads; none if no heads are named."""
         from clearhead.model.gates import NO_GATES
 

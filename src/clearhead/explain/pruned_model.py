@@ -27,10 +27,10 @@ from clearhead.explain.pruning import (
 )
 from clearhead.explain.token_pairs import encode_pairs
 from clearhead.files.json_file import json_writer
-from clearhead.files.writing import FileWriter, copy_writer, move_folder, temporary_beside
+from clearhead.files.writing import move_folder, temporary_beside
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.head_removal import without_heads
-from clearhead.formats.marian import TOKENIZER_FILES
+from clearhead.formats.marian import tokenizer_copies
 from clearhead.formats.model_folder import ModelFolder, find_model, load_model, load_vocabularies
 from clearhead.model import Transformer
 from clearhead.model.device import choose_device
@@ -145,7 +145,7 @@ def write_pruned(model: Transformer, target: Path, origin: ModelFolder, report: 
     """Write a model with the vocabularies of its origin and the report; the folder appears when it is complete."""
     part = temporary_beside(target)
     try:
-        save_checkpoint(model, part, {REPORT: json_writer(report.to_dict()), **_tokenizer_files(origin.folder)})
+        save_checkpoint(model, part, {REPORT: json_writer(report.to_dict()), **tokenizer_copies(origin.folder)})
         if (origin.vocabularies / FOLDER).is_dir():
             shutil.copytree(origin.vocabularies / FOLDER, part / FOLDER)
         move_folder(part, target)
@@ -155,10 +155,6 @@ def write_pruned(model: Transformer, target: Path, origin: ModelFolder, report: 
         ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _tokenizer_files(folder: Path) -> dict[str, FileWriter]:
-    return {name: copy_writer(folder / name) for name in TOKENIZER_FILES if (folder / name).is_file()}
 
 
 # Training after pruning

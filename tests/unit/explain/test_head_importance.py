@@ -7,7 +7,7 @@ from clearhead.errors import DataError
 from clearhead.explain.head_importance import head_importance, losses_alone, losses_without
 from clearhead.explain.token_pairs import TokenPair, batch_of
 from clearhead.model import Transformer
-from clearhead.model.gates import NO_GATES, Gates, HeadGates, closed_gates
+from clearhead.model.gates import NO_GATES, Gates, closed_gates
 from clearhead.model.heads import every_head
 from clearhead.model.probe import Probe
 from tests.parity.models import SHAPES, make_model
@@ -21,7 +21,7 @@ PAIRS = [
 CPU = torch.device("cpu")
 
 
-def loss_of(model: Transformer, pair: TokenPair, gates: HeadGates = NO_GATES) -> float:
+def loss_of(model: Transformer, pair: TokenPair, gates: Gates = NO_GATES) -> float:
     """Return the loss per token of one sentence."""
     return float(model.loss(batch_of([pair], model.config, CPU), probe=Probe(gates=gates)).mean.detach())
 

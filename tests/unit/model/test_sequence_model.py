@@ -10,10 +10,9 @@ import torch
 
 import clearhead
 from clearhead.model import Batch, ModelConfig
+from clearhead.model.base import Loss, Memory
 from clearhead.model.build import build_model
-from clearhead.model.loss import Loss
 from clearhead.model.mask import Mask
-from clearhead.model.memory import Memory
 from clearhead.steps import NO_TRACE, Trace, Tracer
 
 HOME = Path(clearhead.__file__).parent

@@ -31,7 +31,7 @@ from clearhead.formats.model_folder import ModelFolder
 from clearhead.model import SequenceModel
 from clearhead.model.batch import padded
 from clearhead.model.device import choose_device
-from clearhead.model.gates import NO_GATES, Gates, HeadGates, check_gates
+from clearhead.model.gates import NO_GATES, Gates, check_gates
 from clearhead.model.modes import evaluation_mode
 from clearhead.model.probe import Probe
 from clearhead.model.probed import ProbedModel
@@ -65,7 +65,7 @@ class TorchEngine:
             )
         self.model = model.eval()
         self._fast = packed(model)
-        self._gates: HeadGates = NO_GATES
+        self._gates: Gates = NO_GATES
         self._step_pool = StaticStepPool(self._fast) if can_record(self._fast) else None
         self._divisor = 1  # of the batch size, doubled each time that memory runs out
         self.described = f"torch, {model.device.type}, {str(model.dtype).removeprefix('torch.')}"
