@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -116,7 +116,7 @@ def to_data(explanation: RecordedSearch, vocabularies: Vocabularies) -> dict[str
     ids = sorted(set(_token_ids(explanation)))
     pieces = dict(zip(map(str, ids), vocabularies.target.pieces(ids), strict=True))
     source_pieces = vocabularies.source.pieces(explanation.source)
-    return {"source_pieces": source_pieces, "pieces": pieces, **explanation.to_dict()}
+    return {"source_pieces": source_pieces, "pieces": pieces, **asdict(explanation)}
 
 
 def _token_ids(explanation: RecordedSearch) -> Iterable[int]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from clearhead.decoding.alignment_text import text_columns
 from clearhead.errors import printable
 from clearhead.explain.comparison import Comparison
-from clearhead.explain.explanation import ExplainedToken, Explanation
+from clearhead.explain.explanation import Explanation
 from clearhead.explain.head_kind import MIXED
+from clearhead.explain.outputs import ExplainedToken
 
 _NAMES = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
 
@@ -58,7 +59,7 @@ def _table(explanation: Explanation) -> list[str]:
 
 def _row(explanation: Explanation, output: ExplainedToken) -> list[str]:
     others = [other for other in output.alternatives if other.token != output.token]
-    other = [printable(explanation.pieces[others[0].token]), f"{others[0].probability:.3f}"] if others else ["", ""]
+    other = [printable(others[0].piece), f"{others[0].probability:.3f}"] if others else ["", ""]
     layer = ["never" if output.decided_at is None else f"layer {output.decided_at}"] if output.lens else []
     disagreement = explanation.contributions.disagreement(output.position)
     words = explanation.explained_row.words
@@ -80,10 +81,9 @@ def _differences(explanation: Explanation) -> list[str]:
     reason = "" if beam == 1 else f" (a beam of {beam} compares whole translations)"
     lines = [f"Tokens that are not the most probable ones in float64{reason}:"]
     for difference in choice.differences:
-        piece, best = (explanation.pieces[token] for token in (difference.token, difference.best.token))
         lines.append(
-            f"  {difference.position + 1}. {printable(piece)} {difference.probability:.4f}, "
-            f"but {printable(best)} {difference.best.probability:.4f}"
+            f"  {difference.position + 1}. {printable(difference.piece)} {difference.probability:.4f}, "
+            f"but {printable(difference.best_piece)} {difference.best_probability:.4f}"
         )
     return [*lines, ""]
 

@@ -3,7 +3,7 @@
 The records are plain numbers, to be written as JSON and drawn elsewhere without computing anything again.
 """
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from torch import Tensor
@@ -75,10 +75,6 @@ class RecordedSearch:
     ended: tuple[EndedHypothesis, ...]
     best: tuple[Hypothesis, ...]
     stopped: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the search as data for JSON."""
-        return asdict(self)
 
 
 def explain_search(
