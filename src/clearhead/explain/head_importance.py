@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from clearhead.errors import DataError
+from clearhead.evaluation.scores import Score
 from clearhead.explain.token_pairs import Advance, TokenPair, batch_of, batch_tokens, batches_of, no_progress
 from clearhead.model import Batch, SequenceModel
 from clearhead.model.gates import Gates
@@ -19,8 +19,8 @@ from clearhead.model.heads import AttentionHead, attention_places, every_head
 from clearhead.model.memory import Memory
 from clearhead.model.modes import evaluation_mode
 from clearhead.model.probe import NO_PROBE, Probe
-
-Array = NDArray[np.float64]
+from clearhead.text.tokeniser import Vocabularies
+from clearhead.worksheet.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,12 @@ def mean_loss(model: SequenceModel, pairs: Sequence[TokenPair]) -> float:
             total += float(_losses(model, batch, NO_PROBE).sum())
             num_tokens += int(_num_tokens(model, batch).sum())
     return total / num_tokens
+
+
+def loss_score(loss: float, num_sentences: int, vocabularies: Vocabularies) -> Score:
+    """Return a loss in nats per token with its signature."""
+    signature = f"unit:token|log:e|eos:yes|sentences:{num_sentences}|vocabulary:{vocabularies.digest[:12]}"
+    return Score("loss", loss, signature, is_higher_better=False)
 
 
 def losses_without(

@@ -1,6 +1,7 @@
 """What every attention head of a model looks at, measured on sentences in batches."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,10 +36,8 @@ class AttentionReader(Trace):
 
     def at(self, *place: str | int) -> "AttentionReader":
         """Return a child at `place`."""
-        child = AttentionReader.__new__(AttentionReader)
-        child.layout, child.givens, child.records = self.layout, self.givens, self.records
-        child._receive, child._masks = self._receive, self._masks
-        child.where = ".".join(str(part) for part in ([self.where] if self.where else []) + list(place))
+        child = copy(self)
+        child.where = super().at(*place).where
         return child
 
     def give(self, name: str, value: Any, **labels: Any) -> None:

@@ -81,5 +81,5 @@ def batch_of(pairs: Sequence[TokenPair], config: ModelConfig, device: torch.devi
     return Batch(source, target, labels)
 
 
-def no_progress(num_done: int, total: int) -> None:
+def no_progress(*progress: object) -> None:
     """Show nothing."""
