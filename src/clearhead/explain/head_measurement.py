@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clearhead.decoding.engines.engine import DeviceName, Precision
+from clearhead.decoding.engines.engine import DeviceName
 from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.scoring import Scorer, open_scorer
 from clearhead.decoding.search.settings import SearchSettings
@@ -38,7 +38,6 @@ def report_heads(
     request: HeadRequest = HeadRequest(),
     *,
     device: DeviceName = "auto",
-    precision: Precision = "float32",
     progress: Progress = no_progress,
 ) -> HeadReport:
     """Report on every head of a model: `files` are sentences and their translations, or one text for a language model.
@@ -46,7 +45,7 @@ def report_heads(
     Without gold links, the alignments of cross-attention are rated against links counted in the texts.
     """
     refuse_exported(path)
-    scorer = open_scorer(path, device=device, precision=precision)
+    scorer = open_scorer(path, device=device, precision="float32")
     texts = _read(scorer, files)[: request.num_lines]
     if not texts:
         raise DataError(f"{printable(files[-1])} is empty. Give at least one sentence.")

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import TraceError
-from clearhead.files.writing import write_file
 from clearhead.steps import Given, Record, Trace
 from clearhead.worksheet.arrays import AnyArray, Ids
 from clearhead.worksheet.rounding import Rounding
@@ -34,7 +33,7 @@ def save_trace(
     target_tokens: Sequence[str] = (),
 ) -> None:
     """Write one sentence of a trace to a worksheet JSON file, atomically; see `sheet_of_trace`."""
-    write_file(Path(path), sheet_of_trace(trace, sentence, title, tokens, target_tokens).to_json())
+    sheet_of_trace(trace, sentence, title, tokens, target_tokens).save(path)
 
 
 def sheet_of_trace(

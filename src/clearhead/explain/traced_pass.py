@@ -159,13 +159,12 @@ def trace_pass(model: SequenceModel, source: Sequence[int] | None, target: Seque
 def removed_heads(config: ModelConfig, name: StackName) -> frozenset[tuple[int, int]]:
     """Return the layer and number of every head of one kind of attention that a pruned model has lost."""
     stack, place = _PLACES[name]
-    num_layers = config.encoder_blocks if stack == "encoder" else config.decoder_blocks
-    numbers = tuple(range(config.num_heads))
-    return frozenset(
-        (layer, head)
-        for layer in range(num_layers)
-        for head in set(numbers).difference(config.heads_kept.get(f"{stack}.{layer}.{place}", numbers))
-    )
+    removed: set[tuple[int, int]] = set()
+    for where, kept in config.heads_kept.items():
+        own_stack, layer, own_place = where.split(".")
+        if (own_stack, own_place) == (stack, place):
+            removed |= {(int(layer), head) for head in range(config.num_heads) if head not in kept}
+    return frozenset(removed)
 
 
 def _pattern(name: StackName) -> str:

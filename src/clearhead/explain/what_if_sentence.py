@@ -5,7 +5,7 @@ The translation of the changed model beside that of the unchanged one, and the c
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from operator import attrgetter
 from typing import Any, Literal
@@ -92,7 +92,7 @@ class WhatIf:
         return {
             "clearhead_what_if": 1,
             "kind": self.kind,
-            "change": self.intervention.to_dict(),
+            "change": asdict(self.intervention),
             "source": self.source,
             "changed_source": self.changed_source,
             "before": self.before,
@@ -100,10 +100,7 @@ class WhatIf:
             "is_same": self.is_same,
             "tokens": [{**vars(token), "difference": token.difference} for token in self.tokens],
             "total": total and {"before": total.before, "after": total.after, "difference": total.difference},
-            "changed_tokens": [
-                {"position": one.position, "before": list(one.before), "after": list(one.after)}
-                for one in self.replacements
-            ],
+            "changed_tokens": [asdict(replacement) for replacement in self.replacements],
             "log_prob": self.log_prob,
             "notes": list(self.notes),
         }
