@@ -12,7 +12,7 @@ from clearhead.errors import DataError
 from clearhead.explain.contributions import embeddings_of
 from clearhead.explain.explained_text import row_of_text
 from clearhead.explain.explanation import ExplainedModel
-from clearhead.explain.explanation_file import DIGITS, model_facts
+from clearhead.explain.explanation_file import DIGITS, model_facts, plain_data
 from clearhead.explain.opening import LoadedModel, double_copy, explained_model
 from clearhead.explain.token_row import TokenRow, plain_word
 from clearhead.explain.traced_pass import to_array, trace_pass
@@ -82,10 +82,9 @@ class Comparison:
             ],
             "static_distance": round(self.static_distance, digits),
             "static_cosine": round(self.static_cosine, digits),
-            "layers": [
-                {"layer": layer, "cosine": round(one, digits), "distance": round(other, digits)}
-                for layer, (one, other) in enumerate(pairs)
-            ],
+            "layers": plain_data(
+                [{"layer": layer, "cosine": one, "distance": other} for layer, (one, other) in enumerate(pairs)], digits
+            ),
         }
 
 

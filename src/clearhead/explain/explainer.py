@@ -14,8 +14,8 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError
+from clearhead.explain.explanation_text import search_text
 from clearhead.explain.search import RecordedSearch, explain_search
-from clearhead.explain.search_text import render_explanation
 from clearhead.files.destination import Output, check_outputs
 from clearhead.files.writing import write_file
 from clearhead.text.tokeniser import Vocabularies
@@ -64,7 +64,7 @@ class SearchExplainer:
     def text_lines(self, translation: Translation) -> list[str]:
         """Return the lines to show below the translation."""
         explanations = [part.explanation for part in translation.parts if part.explanation is not None]
-        return [line for explanation in explanations for line in render_explanation(explanation).split("\n")[:-1]]
+        return [line for explanation in explanations for line in search_text(explanation).split("\n")[:-1]]
 
     def finish(self) -> None:
         """Do nothing: everything has been shown."""

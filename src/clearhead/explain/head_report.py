@@ -103,6 +103,11 @@ class HeadReport:
                 best[where] = row
         return {where: row.head for where, row in best.items()}
 
+    @property
+    def has_links(self) -> bool:
+        """Whether the alignments of heads were rated."""
+        return any(row.links is not None for row in self.rows)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the data for JSON."""
         return {

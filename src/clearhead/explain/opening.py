@@ -24,6 +24,11 @@ class LoadedModel:
     vocabularies: Vocabularies
     name: str = ""
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the classes, which are numbers if they were given no others."""
+        return self.vocabularies.labels or tuple(map(str, range(self.model.config.num_classes or 0)))
+
 
 def open_model(
     path: str | Path | ModelFolder, *, device: DeviceName = "auto", precision: Precision = "auto"

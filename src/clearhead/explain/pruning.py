@@ -14,19 +14,14 @@ from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import Score, bleu
 from clearhead.explain.head_importance import head_importance, loss_score, mean_loss
 from clearhead.explain.token_pairs import TokenPair
+from clearhead.explain.traced_pass import KINDS, StackName
 from clearhead.formats.head_removal import without_heads
 from clearhead.formats.shapes import num_parameters
 from clearhead.model import ModelConfig, Transformer
 from clearhead.model.heads import AttentionHead, every_head
 from clearhead.text.tokeniser import Vocabularies
 
-Part = Literal["all", "encoder", "decoder", "cross"]
-PARTS: Mapping[Part, tuple[str, ...]] = {
-    "all": ("encoder.self_attention", "decoder.self_attention", "decoder.cross_attention"),
-    "encoder": ("encoder.self_attention",),
-    "decoder": ("decoder.self_attention",),
-    "cross": ("decoder.cross_attention",),
-}
+Part = Literal["all"] | StackName
 Progress = Callable[["PruningRow"], None]
 
 
@@ -88,7 +83,7 @@ class PruningReport:
 
 def heads_in(config: ModelConfig, part: Part = "all") -> list[AttentionHead]:
     """Return the heads of a model in one part of it."""
-    return [head for head in every_head(config) if head.kind in PARTS[part]]
+    return [head for head in every_head(config) if part == "all" or head.kind == KINDS[part]]
 
 
 def least_important(
@@ -119,7 +114,7 @@ def measure(model: Transformer, text: PruningText, part: Part = "all") -> Prunin
         translator = Translator(text.vocabularies, TorchEngine(model))
         outputs = [output.text for output in translator.translate([source for source, _ in text.texts], text.search)]
         score = bleu(outputs, [target for _, target in text.texts])
-    counts = {kind: kinds.count(kind) for kind in PARTS["all"]}
+    counts = {kind: kinds.count(kind) for kind in KINDS.values()}
     return PruningRow(part, counts, num_parameters(model.config), loss, score)
 
 
@@ -134,7 +129,8 @@ def sweep(
 ) -> PruningReport:
     """Measure the model with fewer and fewer heads, down to none: of all kinds together, and of each kind alone."""
     rows = []
-    for part in PARTS:
+    parts: tuple[Part, ...] = ("all", *KINDS)
+    for part in parts:
         num_heads = len(heads_in(model.config, part))
         if not num_heads:
             continue

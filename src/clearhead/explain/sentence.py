@@ -269,10 +269,9 @@ def _explain_classes(loaded: LoadedModel, text: str, options: ExplainOptions) ->
     row = row_of_text(loaded, text)
     double = double_copy(loaded.model)
     traced = trace_pass(double, row.ids, None)
-    labels = loaded.vocabularies.labels or [str(number) for number in range(traced.logits.shape[-1])]
 
     def spelling(classes: Sequence[int]) -> list[str]:
-        return [labels[number] for number in classes]
+        return [loaded.labels[number] for number in classes]
 
     best = ranked(torch.softmax(traced.logits, dim=-1), options.alternatives, spelling)[0]
     classes = [other.token for other in best]

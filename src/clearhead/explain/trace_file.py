@@ -95,12 +95,10 @@ class _Sentence:
 
     def _given_sides(self, record: Record, name: str) -> Sides:
         own = self._side(record)
-        if name == "allowed":
+        if name in ("allowed", "scores", "weights"):
             return own, self._key_side(record)
         if name in ("k", "v"):
             return self._key_side(record), ""
-        if name in ("scores", "weights"):
-            return own, self._key_side(record)
         counts_tokens = record.step.input(name).axes[:1] in ("T", "Q") or record.step.name == "join"
         return (own, "") if counts_tokens else ("", "")
 
@@ -108,9 +106,8 @@ class _Sentence:
         """Return the tokens that a record works on; keys and values of cross-attention belong to the source."""
         if _is_across(record.where) and {"key", "value"} & set(record.where.split(".")):
             return "source"
-        if _is_of_encoder(record.where) or record.step.name == "mean":  # a classifier's mean over its sentence
-            return "source"
-        return "target"
+        is_of_encoder = record.where.partition(".")[0] in ("input", "encoder")
+        return "source" if is_of_encoder or record.step.name == "mean" else "target"  # a classifier's mean
 
     def _key_side(self, record: Record) -> Side:
         return "source" if _is_across(record.where) else self._side(record)
@@ -120,12 +117,10 @@ class _Sentence:
         step = record.step.name
         if step == "score":
             return input_sides["q"][0], input_sides["k"][0]
-        if step in ("mean", "variance") and record.inputs["over"] != "features":
+        if step == "append" or record.inputs.get("over", "features") != "features":
             return "", ""
         if step == "join":
             return self.sides[id(record.inputs["parts"][0])]
-        if step == "append":
-            return "", ""
         if step == "multiply":  # of scores by a gate, or of states
             return input_sides["a"]
         height = len(self.arrays[id(record.value)])
@@ -292,7 +287,3 @@ def _is_across(where: str) -> bool:
     """Return whether a part of the decoder uses the states of the encoder: attention, or a recurrent start state."""
     words = where.split(".")
     return "cross_attention" in words or words[:2] == ["decoder", "start"]
-
-
-def _is_of_encoder(where: str) -> bool:
-    return where.partition(".")[0] in ("input", "encoder")

@@ -158,7 +158,9 @@ class _TranslationQuestion:
             changed_source=changed_text,
             before=before.text,
             after=after.text,
-            tokens=_token_changes(pieces, _log_probs(translator.model, own, tokens), _log_probs(view, changed, tokens)),
+            tokens=tuple(
+                map(TokenChange, pieces, _log_probs(translator.model, own, tokens), _log_probs(view, changed, tokens))
+            ),
             replacements=_replacements(pieces, new_pieces),
             log_prob=sum(_log_probs(view, changed, new_tokens)),  # as for the first one: no piece is hidden
             # a changed model is expected to write unlikely translations
@@ -189,10 +191,6 @@ def _log_probs(model: SequenceModel, source: TokenRow | None, target: Sequence[i
     return [float(log_prob) for log_prob in rows[0]]
 
 
-def _token_changes(pieces: Sequence[str], before: Sequence[float], after: Sequence[float]) -> tuple[TokenChange, ...]:
-    return tuple(TokenChange(*values) for values in zip(pieces, before, after, strict=True))
-
-
 def _replacements(before: Sequence[str], after: Sequence[str]) -> tuple[TokenReplacement, ...]:
     """Return where two sequences of tokens differ."""
     matcher = SequenceMatcher(None, before, after, autojunk=False)
@@ -215,7 +213,7 @@ def _what_if_text(loaded: LoadedModel, text: str, intervention: Intervention) ->
     row = row_of_text(loaded, text)
     changed = ProbedModel(loaded.model, Probe(gates=intervention.gates(loaded.model)))
     before, after = (_log_probs(model, None, row.ids) for model in (loaded.model, changed))
-    tokens = _token_changes(row.pieces, before, after)
+    tokens = tuple(map(TokenChange, row.pieces, before, after))
     return WhatIf("text", intervention, text, text, text, text, tokens)
 
 
@@ -226,9 +224,8 @@ def _what_if_classes(loaded: LoadedModel, text: str, intervention: Intervention)
     changed_text = swap_words(text, intervention.swap)
     before = _class_log_probs(loaded, text, NO_PROBE)
     after = _class_log_probs(loaded, changed_text, Probe(gates=intervention.gates(loaded.model)))
-    labels = loaded.vocabularies.labels or [str(number) for number in range(len(before))]
-    order = sorted(range(len(before)), key=lambda number: -before[number])
-    tokens = tuple(TokenChange(labels[number], before[number], after[number]) for number in order)
+    changes = map(TokenChange, loaded.labels, before, after)
+    tokens = tuple(sorted(changes, key=lambda change: -change.before))
     best, new_best = (max(tokens, key=attrgetter(side)).piece for side in ("before", "after"))
     return WhatIf("classes", intervention, text, changed_text, best, new_best, tokens)
 

@@ -9,7 +9,7 @@ from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError
 from clearhead.explain.explainer import SearchExplainer
-from clearhead.explain.search_text import render_explanation
+from clearhead.explain.explanation_text import search_text
 from tests.small_run import make_run
 
 BEAM = SearchSettings(beam=3, max_length=11)
@@ -36,7 +36,7 @@ def test_an_explained_search_gives_the_translation_that_is_shown(translator: Tra
     assert data is not None
     assert data["source_pieces"][0] == ">>de<<"
     assert data["steps"][0]["options"][0]["attention"] is not None
-    drawn = render_explanation(data)
+    drawn = search_text(data)
     assert drawn.startswith("source: >>de<< ▁the")
     assert drawn.count("\nstep ") == len(data["steps"])
     assert "kept as 1" in drawn
