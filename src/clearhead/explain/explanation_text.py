@@ -82,7 +82,7 @@ def _spelled(pieces: Sequence[str]) -> str:
 def _table(explanation: Explanation) -> list[str]:
     methods = list(explanation.contributions.by_word)
     heading = ["class" if explanation.kind == "classes" else "token", "P", "next best", "P"]
-    decided = ["decided"] if _has_lens(explanation) else []
+    decided = ["decided"] if any(output.lens for output in explanation.outputs) else []
     rows = [[*heading, *decided, *(method.replace("_", " ") for method in methods)]]
     for output in explanation.outputs:
         rows.append(_row(explanation, output))
@@ -97,10 +97,6 @@ def _row(explanation: Explanation, output: ExplainedToken) -> list[str]:
     words = explanation.explained_row.words
     top = ["" if word is None else printable(words[word]) for word in disagreement.top.values()]
     return [printable(output.piece), f"{output.probability:.3f}", *other, *layer, *top]
-
-
-def _has_lens(explanation: Explanation) -> bool:
-    return any(output.lens for output in explanation.outputs)
 
 
 def _differences(explanation: Explanation) -> list[str]:

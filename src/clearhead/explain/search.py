@@ -83,14 +83,14 @@ def explain_search(
     limit: int,
     settings: SearchSettings,
     constraints: Constraints = Constraints(),
-    head: Head | Literal["all", "none"] | None = None,
+    head: Head | Literal["all", "none"] = "none",
 ) -> RecordedSearch:
     """Search for translations of one sentence (S,); return every step of the search with the attention of a head."""
     recorder = SearchRecorder(settings, limit, model.config.eos)
     best = beam_search(model, source[None], [limit], settings, [constraints], recorder)[0]
     steps = tuple(recorder.steps)
     if head != "none":
-        steps = _with_attention(model, source, recorder, Head.usual(model.config) if head is None else head)
+        steps = _with_attention(model, source, recorder, head)
     return RecordedSearch(tuple(source.tolist()), steps, tuple(recorder.pool), tuple(best), recorder.stop_reason)
 
 

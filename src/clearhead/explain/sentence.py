@@ -208,7 +208,7 @@ class _TranslationExplainer:
         model = self.translator.model
         limit = target_limit(self.translator, part, self.search)
         with torch.inference_mode():
-            recorded = explain_search(model, source_ids(model, part), limit, self.search, part.constraints, "none")
+            recorded = explain_search(model, source_ids(model, part), limit, self.search, part.constraints)
         tree = search_tree(recorded, self.translator.vocabularies.target, self.search.length_penalty)
         is_same = recorded.best[0].tokens == part.hypotheses[0].tokens
         note = "The recorded search found another translation, because two hypotheses differ only by rounding."

@@ -5,7 +5,7 @@ The translation of the changed model beside that of the unchanged one, and the c
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from operator import attrgetter
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError
 from clearhead.explain.checks import require_heads
 from clearhead.explain.explained_text import row_of_text, translated_sentence
+from clearhead.explain.explanation_file import plain_data
 from clearhead.explain.intervention import Intervention, state_patch, swap_words
 from clearhead.explain.opening import LoadedModel
 from clearhead.explain.token_row import TokenRow
@@ -92,7 +93,7 @@ class WhatIf:
         return {
             "clearhead_what_if": 1,
             "kind": self.kind,
-            "change": asdict(self.intervention),
+            "change": plain_data(self.intervention),
             "source": self.source,
             "changed_source": self.changed_source,
             "before": self.before,
@@ -100,7 +101,7 @@ class WhatIf:
             "is_same": self.is_same,
             "tokens": [{**vars(token), "difference": token.difference} for token in self.tokens],
             "total": total and {"before": total.before, "after": total.after, "difference": total.difference},
-            "changed_tokens": [asdict(replacement) for replacement in self.replacements],
+            "changed_tokens": plain_data(self.replacements),
             "log_prob": self.log_prob,
             "notes": list(self.notes),
         }
