@@ -14,14 +14,20 @@ if TYPE_CHECKING:
     from clearhead.explain.what_if_sentence import WhatIf, what_if
 
 _HOMES = {
-    **dict.fromkeys(("Comparison", "compare"), "comparison"),
-    **dict.fromkeys(("ExplainOptions", "Explanation"), "explanation"),
-    **dict.fromkeys(("to_dict", "to_npz"), "explanation_file"),
-    **dict.fromkeys(("Intervention", "Patch"), "intervention"),
-    **dict.fromkeys(("LoadedModel", "open_model"), "opening"),
+    "Comparison": "comparison",
+    "ExplainOptions": "explanation",
+    "Explanation": "explanation",
+    "Intervention": "intervention",
+    "LoadedModel": "opening",
+    "Patch": "intervention",
+    "WhatIf": "what_if_sentence",
+    "compare": "comparison",
     "explain": "sentence",
     "explanation_page": "page.page",
-    **dict.fromkeys(("WhatIf", "what_if"), "what_if_sentence"),
+    "open_model": "opening",
+    "to_dict": "explanation_file",
+    "to_npz": "explanation_file",
+    "what_if": "what_if_sentence",
 }
 
 __all__ = [
