@@ -276,8 +276,8 @@ def _explainer(
 
     head = None if rule is None else rule.head
     if shown.explain == "-":
-        return SearchExplainer(translator, settings, head, all_heads=shown.all_heads)
-    return ExplanationFile(Path(shown.explain), translator, settings, head, all_heads=shown.all_heads)
+        return SearchExplainer(translator, settings, head, shown.all_heads)
+    return ExplanationFile(Path(shown.explain), translator, settings, head, shown.all_heads)
 
 
 def _with_flags(remark: "Remark", context: typer.Context) -> str:

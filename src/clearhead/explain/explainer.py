@@ -27,7 +27,7 @@ class SearchExplainer:
     """Explains translations, using the model that translated them; shows each search as text below its translation."""
 
     def __init__(
-        self, translator: Translator, search: SearchSettings, head: Head | None = None, *, all_heads: bool = False
+        self, translator: Translator, search: SearchSettings, head: Head | None = None, all_heads: bool = False
     ) -> None:
         if search.is_sampling:
             raise ConfigError(
@@ -79,10 +79,9 @@ class ExplanationFile(SearchExplainer):
         translator: Translator,
         search: SearchSettings,
         head: Head | None = None,
-        *,
         all_heads: bool = False,
     ) -> None:
-        super().__init__(translator, search, head, all_heads=all_heads)
+        super().__init__(translator, search, head, all_heads)
         check_outputs([Output(path, "explain")], translator.files)
         self.path = path
         self._lines: list[dict[str, Any]] = []
