@@ -133,15 +133,15 @@ def _run(
 ) -> "PruningReport":
     from clearhead.decoding.search.settings import SearchSettings
     from clearhead.explain import pruned_model
-    from clearhead.explain.pruning import check_keep
+    from clearhead.explain.pruning import sweep
 
     search = SearchSettings(beam=measuring.beam) if measuring.bleu else None
-    keep = 1.0 if removal.keep is None else check_keep(removal.keep)
+    keep = 1.0 if removal.keep is None else removal.keep
     heads = tuple(removal.remove or ())
     request = pruned_model.PruneRequest(keep, removal.part.value, heads, removal.steps, search, measuring.lines)
     opened = pruned_model.open_for_pruning(folder, files, request, device)
     if removal.sweep:
-        return pruned_model.sweep_heads(opened, request, _progress)
+        return sweep(opened.model, opened.text, removal.steps, _progress)
     assert result.output is not None
     config = None if result.fine_tune is None else pruned_model.check_fine_tuning(opened.folder)
     report = pruned_model.prune(opened, result.output, request, _progress)

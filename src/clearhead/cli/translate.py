@@ -272,12 +272,12 @@ def _explainer(
 ) -> "Explainer | None":
     if shown.explain is None:
         return None
-    from clearhead.explain.explainer import ExplanationFile, ExplanationText, SearchExplainer
+    from clearhead.explain.explainer import ExplanationFile, SearchExplainer
 
-    explainer = SearchExplainer(translator, settings, None if rule is None else rule.head)
+    head = None if rule is None else rule.head
     if shown.explain == "-":
-        return ExplanationText(explainer, shown.all_heads)
-    return ExplanationFile(explainer, Path(shown.explain), all_heads=shown.all_heads)
+        return SearchExplainer(translator, settings, head, shown.all_heads)
+    return ExplanationFile(Path(shown.explain), translator, settings, head, shown.all_heads)
 
 
 def _with_flags(remark: "Remark", context: typer.Context) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clearhead.decoding.engines.engine import DeviceName, Precision
+from clearhead.decoding.engines.engine import DeviceName
 from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.scoring import Scorer, open_scorer
 from clearhead.decoding.search.settings import SearchSettings
@@ -13,12 +13,11 @@ from clearhead.errors import ConfigError, DataError, printable
 from clearhead.evaluation.alignment import GoldLinks
 from clearhead.evaluation.significance import Resampling
 from clearhead.explain.checks import check_test_set, refuse_exported
-from clearhead.explain.head_report import HeadReport, Progress, hidden_progress, measure_heads, with_bleu
-from clearhead.explain.head_selection import checked_gold_links, counted_links, read_texts
+from clearhead.explain.head_report import HeadReport, Progress, measure_heads, with_bleu
+from clearhead.explain.head_selection import links_signature, read_links, read_texts, with_tags
+from clearhead.explain.token_pairs import no_progress
 from clearhead.files.input import whole_input
 from clearhead.formats.model_folder import ModelFolder, find_model
-from clearhead.text.special import language_tag
-from clearhead.text.tokeniser import split_tag
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,14 @@ def report_heads(
     request: HeadRequest = HeadRequest(),
     *,
     device: DeviceName = "auto",
-    precision: Precision = "float32",
-    progress: Progress = hidden_progress,
+    progress: Progress = no_progress,
 ) -> HeadReport:
     """Report on every head of a model: `files` are sentences and their translations, or one text for a language model.
 
     Without gold links, the alignments of cross-attention are rated against links counted in the texts.
     """
     refuse_exported(path)
-    scorer = open_scorer(path, device=device, precision=precision)
+    scorer = open_scorer(path, device=device, precision="float32")
     texts = _read(scorer, files)[: request.num_lines]
     if not texts:
         raise DataError(f"{printable(files[-1])} is empty. Give at least one sentence.")
@@ -55,8 +53,7 @@ def report_heads(
     texts = _with_language(scorer, texts, request.language, find_model(path).language)
     report = measure_heads(scorer.model, scorer.vocabularies, texts, links, request.resampling, progress)
     if links is not None:
-        kind = "counted" if request.gold_links is None else "gold"
-        signature = f"nrefs:1|sentences:{len(texts)}|links:{kind}|teacher-forced:yes"
+        signature = links_signature(request.gold_links, texts)
         report = replace(report, signatures={**report.signatures, "alignment_error": signature})
     if not request.has_bleu:
         return report
@@ -77,11 +74,8 @@ def _links(scorer: Scorer, texts: Sequence[tuple[str, str]], request: HeadReques
                 "a language model has no translations to align or to score. Leave out gold links and BLEU."
             )
         return None
-    plain_texts = [(split_tag(source)[1], target) for source, target in texts]
-    if request.gold_links is not None:
-        return checked_gold_links(request.gold_links, plain_texts)
-    links = counted_links(plain_texts)
-    return links if any(line.sure for line in links) else None
+    links = read_links(request.gold_links, texts)
+    return links if request.gold_links is not None or any(line.sure for line in links) else None
 
 
 def _with_language(
@@ -94,12 +88,4 @@ def _with_language(
         raise ConfigError(
             f"'{printable(language)}' is not a target language of this model. {allowed}", options=("language",)
         )
-    chosen = own_language if language is None else language
-    if chosen is None or chosen not in tags:
-        return list(texts)
-    return [(tagged(source, chosen), target) for source, target in texts]
-
-
-def tagged(source: str, language: str) -> str:
-    """Return a sentence with the tag of its target language, unless it has one."""
-    return source if split_tag(source)[0] is not None else f"{language_tag(language)} {source}"
+    return with_tags(texts, own_language if language is None else language, scorer.vocabularies)

@@ -1,6 +1,7 @@
 """What every attention head of a model looks at, measured on sentences in batches."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from clearhead.errors import DataError
 from clearhead.explain.head_kind import CountedPositions, HeadStatistics, HeadTotals
-from clearhead.explain.token_pairs import Advance, TokenPair, batch_of, batch_tokens, batches_of, no_progress
+from clearhead.explain.token_pairs import Advance, TokenPair, no_progress, read_batches
 from clearhead.model import Batch, SequenceModel
 from clearhead.model.heads import AttentionHead, every_head
 from clearhead.model.modes import evaluation_mode
@@ -68,12 +69,8 @@ def measure_attention(
         head: [np.empty(0, dtype=np.int64)] * len(pairs) for head in heads if "cross" in head.kind
     }
     with evaluation_mode(model), torch.inference_mode():
-        num_done = 0
-        for indices in batches_of(pairs, batch_tokens(model)):
-            advance(num_done, len(pairs))
-            batch = batch_of([pairs[index] for index in indices], model.config, model.device)
+        for indices, batch in read_batches(model, pairs, advance):
             _read_batch(model, batch, totals, {head: (rows, indices) for head, rows in peaks.items()})
-            num_done += len(indices)
     if not any(total.num_queries for total in totals.values()):
         raise DataError("no sentence has two tokens, so that attention has nothing to choose. Give longer sentences.")
     return AttentionSummary(tuple(total.statistics(head) for head, total in totals.items()), peaks)
@@ -98,8 +95,8 @@ def _read_batch(model: SequenceModel, batch: Batch, totals: Mapping[AttentionHea
 
     reader = AttentionReader(receive)
     memory = None if batch.source is None else model.encode(batch.source, probe=Probe(reader))
-    if batch.target is not None:
-        model.decode_states(model.shifted(batch.target), memory, probe=Probe(reader))
+    assert batch.target is not None
+    model.decode_states(model.shifted(batch.target), memory, probe=Probe(reader))
 
 
 def _counted(head: AttentionHead, batch: Batch, allowed: Tensor, model: SequenceModel) -> CountedPositions:

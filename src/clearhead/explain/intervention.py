@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clearhead.errors import ConfigError, DataError, did_you_mean, printable
 from clearhead.explain.token_row import PUNCTUATION, TokenRow, is_unspaced, plain_word
@@ -87,16 +87,6 @@ class Intervention:
         if not (self.without or self.uniform):
             return NO_GATES
         return gates_of_heads(model, without=self.without, uniform=self.uniform)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the data for JSON."""
-        patch = self.patch
-        return {
-            "without": list(self.without),
-            "uniform": list(self.uniform),
-            "swap": dict(self.swap),
-            "patch": patch and {"layer": patch.layer, "sentence": patch.sentence, "words": dict(patch.words)},
-        }
 
 
 def gates_of_heads(model: "SequenceModel", *, without: Sequence[str] = (), uniform: Sequence[str] = ()) -> "Gates":

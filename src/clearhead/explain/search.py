@@ -3,7 +3,7 @@
 The records are plain numbers, to be written as JSON and drawn elsewhere without computing anything again.
 """
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from torch import Tensor
@@ -76,10 +76,6 @@ class RecordedSearch:
     best: tuple[Hypothesis, ...]
     stopped: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the search as data for JSON."""
-        return asdict(self)
-
 
 def explain_search(
     model: SequenceModel,
@@ -87,14 +83,14 @@ def explain_search(
     limit: int,
     settings: SearchSettings,
     constraints: Constraints = Constraints(),
-    head: Head | Literal["all", "none"] | None = None,
+    head: Head | Literal["all", "none"] = "none",
 ) -> RecordedSearch:
     """Search for translations of one sentence (S,); return every step of the search with the attention of a head."""
     recorder = SearchRecorder(settings, limit, model.config.eos)
     best = beam_search(model, source[None], [limit], settings, [constraints], recorder)[0]
     steps = tuple(recorder.steps)
     if head != "none":
-        steps = _with_attention(model, source, recorder, Head.usual(model.config) if head is None else head)
+        steps = _with_attention(model, source, recorder, head)
     return RecordedSearch(tuple(source.tolist()), steps, tuple(recorder.pool), tuple(best), recorder.stop_reason)
 
 

@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from clearhead.explain.search_text import render_explanation
+from clearhead.explain.explanation_text import search_text
 
 
 def option(parent: int, token: int, log_prob: float, total: float, **more: Any) -> dict[str, Any]:
@@ -56,20 +56,20 @@ stopped after 2 tokens: the hypothesis has ended
 
 
 def test_a_search_worked_by_hand_is_drawn_step_by_step() -> None:
-    assert render_explanation(SEARCH) == DRAWN
+    assert search_text(SEARCH) == DRAWN
 
 
 def test_earlier_tokens_are_those_of_the_continued_hypothesis() -> None:
     three = copy.deepcopy(SEARCH)
     three["steps"].append({"number": 3, "options": [option(0, 2, -0.5, -2.0, fate="ended")], "lost": []})
-    assert "\n  ended      -2.0000      -0.5000  ▁die ▁Katze </s>\n" in render_explanation(three)
+    assert "\n  ended      -2.0000      -0.5000  ▁die ▁Katze </s>\n" in search_text(three)
 
 
 def test_pieces_cannot_send_commands_to_the_terminal() -> None:
     hostile = copy.deepcopy(SEARCH)
     hostile["pieces"]["5"] = "\x1b[31m"
     hostile["source_pieces"] = ["\x1b]0;title\x07"]
-    drawn = render_explanation(hostile)
+    drawn = search_text(hostile)
     assert "\x1b" not in drawn
     assert "\x07" not in drawn
     assert drawn.count("\n") == DRAWN.count("\n")
