@@ -68,11 +68,13 @@ def translate_document(
     translate: TranslateSentences,
     progress: Callable[[int, int], None] = lambda num_done, total: None,
     options: DocumentOptions = DocumentOptions(),
+    note: Callable[[str], None] = lambda sentence: None,
 ) -> bytes:
     """Return a document with its sentences translated; the extension of its name states its format.
 
     `translate` gets batches of sentences without markup. `progress` is called with the number of sentences that are
-    translated and the number of all of them. Raise DataError if the document is unknown, damaged or too large.
+    translated and the number of all of them, `note` with what a reader of the translation should know, such as what
+    was not translated. Raise DataError if the document is unknown, damaged or too large.
     """
     shown = _shown(name)
     extension = _extension(name)
@@ -94,11 +96,13 @@ def translate_document(
         translator = InlineTranslator(translate, progress, language, options.target_language)
         translate_format = getattr(import_module(f"clearhead.documents.{module}"), function)
         translated: bytes = translate_format(content, translator)
-        return translated
     except DocumentFault as fault:
         raise DataError(f"{shown}: {fault}") from None
     except ModuleNotFoundError as missing:
         raise _missing(missing, SUPPORTED_FORMATS[extension]) from None
+    for sentence in translator.notes:
+        note(sentence)
+    return translated
 
 
 def translate_html_fragment(

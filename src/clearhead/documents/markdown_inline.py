@@ -6,6 +6,7 @@ markdown-it-py gives positions of blocks only. Here each of its inline rules not
 import re
 from collections.abc import Callable
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from markdown_it import MarkdownIt, rules_inline
@@ -14,6 +15,7 @@ from markdown_it.token import Token
 
 from clearhead.documents.blocks import Block, BlockBuilder, Part
 from clearhead.documents.html_scanner import VOID
+from clearhead.documents.inline_translator import unmoved_pieces
 from clearhead.documents.protected import FORMULA, SCRIPTED
 
 _SPAN = "span"  # in the metadata of a token
@@ -227,29 +229,13 @@ def _html_pairs(tokens: list[Token]) -> dict[int, int]:
 
 def cut_parts(block: Block) -> list[Part]:
     """Return a block as separate blocks between its tags, which then cannot move."""
-    children: dict[int, list[int]] = {}
-    for index, markup in enumerate(block.inline.markups):
-        children.setdefault(markup.parent, []).append(index)
     parts: list[Part] = []
-    place = 0
-
-    def add_text(end: int) -> None:
-        nonlocal place
-        if end > place:
-            protected = [(start - place, stop - place) for start, stop in block.inline.protected]
-            inner = tuple(span for span in protected if span[0] >= 0 and span[1] <= end - place)
-            text = block.inline.text[place:end]
-            parts.append(Block(type(block.inline)(text, (), inner), block.raws[place:end], (), block.escape))
-        place = end
-
-    def walk(parent: int) -> None:
-        for index in children.get(parent, ()):
-            add_text(block.inline.markups[index].start)
-            parts.extend(block.tags[index].opening)
-            walk(index)
-            add_text(block.inline.markups[index].end)
-            parts.extend(block.tags[index].closing)
-
-    walk(-1)
-    add_text(len(block.inline.text))
+    for is_text, group in groupby(unmoved_pieces(block.inline), lambda piece: piece.kind == "text"):
+        if is_text:
+            spans = [piece.source for piece in group if piece.source is not None]
+            parts.append(block.part(spans[0][0], spans[-1][1]))
+            continue
+        for piece in group:
+            tag = block.tags[piece.markup]
+            parts += tag.opening if piece.kind == "open" else tag.closing
     return parts

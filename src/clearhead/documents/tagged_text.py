@@ -17,7 +17,7 @@ def tagged_parts(
 ) -> list[Part]:
     """Return a text as a block; tags without a partner at its edges are outside it, so that they cannot move."""
     matches = list(_TAG.finditer(text))
-    pairs = _pairs(matches)
+    pairs = match_tags([_token(match) for match in matches]).partners
     first, last, start, end = _inner(text, matches, pairs)
     builder = BlockBuilder(escape, patterns)
     place = start
@@ -45,12 +45,6 @@ def _inner(text: str, matches: list[re.Match[str]], pairs: dict[int, int]) -> tu
         last -= 1
         end = matches[last].start()
     return first, last, start, end
-
-
-def _pairs(matches: list[re.Match[str]]) -> dict[int, int]:
-    """Return the tags that belong together, each with the index of the other."""
-    ends = match_tags([_token(match) for match in matches]).end_tag
-    return ends | {end: start for start, end in ends.items()}
 
 
 def _token(match: re.Match[str]) -> HtmlToken:
