@@ -15,7 +15,7 @@ from clearhead.evaluation.significance import Resampling
 from clearhead.explain.checks import check_test_set, refuse_exported
 from clearhead.explain.head_report import HeadReport, Progress, hidden_progress, measure_heads, with_bleu
 from clearhead.explain.head_selection import checked_gold_links, counted_links, read_texts
-from clearhead.files.input import whole_input
+from clearhead.files.line_input import whole_input
 from clearhead.formats.model_folder import ModelFolder, find_model
 from clearhead.text.special import language_tag
 from clearhead.text.tokeniser import split_tag

@@ -82,10 +82,10 @@ def _open(path: Path) -> IO[bytes] | gzip.GzipFile | lzma.LZMAFile:
     return path.open("rb")
 
 
-def read_lines(name: str, notes: Notes) -> Iterator[str | Fault]:
+def read_lines(name: str, notes: Notes | None = None) -> Iterator[str | Fault]:
     """Yield each line of a file without its line end, or a Fault if the line cannot be used."""
     path = check_file(name)
-    return _lines(_file_blocks(path), name, notes)
+    return _lines(_file_blocks(path), name, notes or Notes())
 
 
 class Readable(Protocol):
@@ -95,9 +95,9 @@ class Readable(Protocol):
         """Return the bytes that are available now, at most `size`; empty at the end."""
 
 
-def read_stream(file: Readable, name: str, notes: Notes) -> Iterator[str | Fault]:
+def read_stream(file: Readable, name: str, notes: Notes | None = None) -> Iterator[str | Fault]:
     """Yield each line of a pipe as soon as it arrives, or a Fault if the line cannot be used."""
-    return _lines(_stream_blocks(file), name, notes)
+    return _lines(_stream_blocks(file), name, notes or Notes())
 
 
 def _lines(blocks: Iterator[bytes | str], name: str, notes: Notes) -> Iterator[str | Fault]:
