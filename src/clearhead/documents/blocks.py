@@ -35,11 +35,6 @@ class Block:
     tags: tuple[Tag, ...] = ()
     escape: Callable[[str], str] = unchanged
 
-    @property
-    def raw(self) -> str:
-        """The block as it is in the document, without its tags."""
-        return "".join(self.raws)
-
     def part(self, start: int, end: int) -> "Block":
         """Return some of its characters as a block without tags."""
         spans = [(first - start, last - start) for first, last in self.inline.protected if start <= first < last <= end]

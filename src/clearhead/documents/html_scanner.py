@@ -151,7 +151,7 @@ def match_tags(tokens: Sequence[HtmlToken]) -> ElementEnds:
         if token.kind in ("start", "word", "point", "block"):
             while stack and tokens[stack[-1]].name in _ENDED_BY.get(token.name, ()):
                 pop(index)
-            if token.kind == "start" and token.name not in VOID and not (token.has_slash and token.name not in _KNOWN):
+            if token.kind == "start" and token.name not in VOID and not token.has_slash:
                 stack.append(index)
                 counts[token.name] = counts.get(token.name, 0) + 1
         elif token.kind == "end" and counts.get(token.name):
@@ -163,13 +163,3 @@ def match_tags(tokens: Sequence[HtmlToken]) -> ElementEnds:
     while stack:
         pop(len(tokens))
     return ElementEnds(end_tag, after)
-
-
-# elements of HTML: a browser ignores the slash in <b/>, but an unknown element such as <x id="1"/> is meant to be empty
-_KNOWN = frozenset(
-    {
-        *("a", "abbr", "b", "bdi", "bdo", "big", "button", "caption", "center", "cite", "code", "data", "del", "dfn"),
-        *("em", "font", "i", "ins", "kbd", "label", "mark", "q", "s", "samp", "select", "small", "span", "strike"),
-        *("strong", "sub", "sup", "table", "time", "title", "tt", "u", "var", *_ENDED_BY, *_RAW_TEXT),
-    }
-)

@@ -14,7 +14,7 @@ from markdown_it.rules_inline.state_inline import StateInline
 from markdown_it.token import Token
 
 from clearhead.documents.blocks import Block, BlockBuilder, Part
-from clearhead.documents.html_scanner import VOID
+from clearhead.documents.html_scanner import match_tags, scan
 from clearhead.documents.inline_translator import unmoved_pieces
 from clearhead.documents.protected import FORMULA, SCRIPTED
 
@@ -31,7 +31,6 @@ _RULES: dict[str, Callable[[StateInline, bool], bool]] = {
     "html_inline": rules_inline.html_inline,
     "entity": rules_inline.entity,
 }
-_HTML_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _SPECIAL = re.compile(r"[\\`*_\[\]<]|&(?=[#a-zA-Z])|~(?=~)")
 _SPECIAL_IN_TABLE = re.compile(rf"{_SPECIAL.pattern}|\|")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,60}\]")
@@ -204,26 +203,22 @@ def _span(token: Token) -> tuple[int, int]:
 
 
 def _html_pairs(tokens: list[Token]) -> dict[int, int]:
-    """Return the HTML tags that belong together, each with the index of the other; those inside Markdown's own tags."""
-    pairs: dict[int, int] = {}
-    stack: list[tuple[str, int]] = []
+    """Return the HTML tags that belong together, each with the index of the other, in the same Markdown tag."""
+    outside: list[int] = []
+    inside = [outside]  # of each Markdown tag that is open, the HTML tags that are directly in it
+    groups = [outside]
     for index, token in enumerate(tokens):
-        if token.type != "html_inline":
-            if token.nesting > 0:
-                stack.append(("", index))
-            elif token.nesting < 0:
-                while stack and stack.pop()[0]:
-                    pass
-            continue
-        match = _HTML_TAG.match(token.content)
-        if match is None or match[2].lower() in VOID or token.content.endswith("/>"):
-            continue
-        name = match[2].lower()
-        if not match[1]:
-            stack.append((name, index))
-        elif stack and stack[-1][0] == name:
-            start = stack.pop()[1]
-            pairs[start], pairs[index] = index, start
+        if token.type == "html_inline":
+            inside[-1].append(index)
+        elif token.nesting > 0:
+            groups.append([])
+            inside.append(groups[-1])
+        elif token.nesting < 0:
+            inside.pop()
+    pairs: dict[int, int] = {}
+    for group in groups:
+        partners = match_tags([scan(tokens[index].content)[0] for index in group]).partners
+        pairs |= {group[one]: group[other] for one, other in partners.items()}
     return pairs
 
 
