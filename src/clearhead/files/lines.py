@@ -8,11 +8,11 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from hashlib import file_digest
 from pathlib import Path
 from typing import IO, Protocol
 
 from clearhead.errors import DataError, printable
+from clearhead.files.manifest import file_digest
 from clearhead.files.reading import missing_file_hint
 
 _BLOCK = 2**20  # bytes read at once
@@ -66,12 +66,7 @@ def check_file(name: str) -> Path:
 
 def hash_file(name: str) -> str:
     """Return the sha256 of a file's bytes on disk."""
-    path = check_file(name)
-    try:
-        with path.open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
-    except OSError as wrong:
-        raise DataError(f"{printable(name)} cannot be read: {wrong.strerror}.") from None
+    return file_digest(check_file(name))
 
 
 def _open(path: Path) -> IO[bytes] | gzip.GzipFile | lzma.LZMAFile:
