@@ -89,9 +89,8 @@ async def translate_file(target: DocumentTarget, name: str, content: bytes) -> b
     timing = PieceTiming(limit, sentence, _MAX_TRIES)
     translate = sentence_translator(target, timing, is_aligned=is_aligned)
     options = DocumentOptions(*target.languages)
-    note = target.notes.append
     return await _in_thread(
-        target, timing, lambda: translate_document(content, name, translate, options=options, note=note)
+        target, timing, lambda: translate_document(content, name, translate, options=options, note=target.notes.append)
     )
 
 

@@ -18,6 +18,7 @@ from clearhead.documents import docx_package, translate_document
 from clearhead.documents.docx import paragraph_segments
 from clearhead.documents.docx_elements import described, tag_of
 from clearhead.documents.docx_package import read_package
+from clearhead.documents.docx_segment import DocxSegment
 from clearhead.errors import DataError
 from tests.unit.documents.translators import ALL, by_table, identity, reversal, uppercase
 
@@ -189,6 +190,8 @@ def test_no_translation_loses_formatting_and_the_identity_loses_nothing(pieces: 
 def test_run_properties_are_compared_by_what_is_seen() -> None:
     plain = parse_xml(f"<w:rPr {nsdecls('w')}><w:lang w:val='en-US'/></w:rPr>")
     assert described(plain) == described(None) == ()
+    mark = parse_xml(f"<w:bookmarkStart {nsdecls('w')}/>")
+    assert not DocxSegment([mark], frozenset()).has_letters
     assert not paragraph_segments(parse_xml(f"<w:p {nsdecls('w')}><w:r><w:t>12</w:t></w:r></w:p>"))
 
 
