@@ -31,7 +31,7 @@ from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import ClearheadError, DataError
 from clearhead.evaluation.scores import Score, bleu, tokenised_bleu
-from clearhead.files.input import whole_input
+from clearhead.files.line_input import whole_input
 from clearhead.formats import save_checkpoint, to_marian
 from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.model import Transformer, preset

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.evaluation.scores import Score, bleu, chrf, tokenised_bleu
-from clearhead.files.lines import Notes, read_lines
+from clearhead.files.lines import read_lines
 from clearhead.training.environment import describe_environment
 
 
@@ -58,7 +58,7 @@ def find(stem: str, language: str) -> Path:
 
 def lines_of(path: Path) -> list[str]:
     """Return the lines of a file, compressed or not."""
-    return [str(line) for line in read_lines(str(path), Notes())]
+    return [str(line) for line in read_lines(str(path))]
 
 
 def clearhead(*arguments: object) -> None:

@@ -110,7 +110,7 @@ def _counted(
 def _read_labels(classifier: "Classifier", name: str) -> list[str]:
     """Return the correct labels of a file, or raise DataError for the first one that the model does not have."""
     from clearhead.decoding.scoring import shown_name
-    from clearhead.files.input import whole_input
+    from clearhead.files.line_input import whole_input
 
     labels = [line.strip() for line in whole_input(name)]
     for number, label in enumerate(labels, 1):

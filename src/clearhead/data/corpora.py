@@ -7,7 +7,7 @@ from clearhead.data.clean import EMPTY, CleaningReport, Filter, Tally
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.errors import ConfigError, DataError, Mistake, printable
 from clearhead.files.lines import Fault, Notes, hash_file
-from clearhead.files.pair_reader import SentencePair, read_aligned, read_jsonl, read_text, read_tsv
+from clearhead.files.pair_reader import SentencePair, read_aligned, read_fields
 from clearhead.text.config import Task
 from clearhead.text.special import language_tag
 
@@ -178,15 +178,15 @@ def fingerprint(config: CorpusConfig, task: Task = "translate") -> str:
 
 def _read(config: CorpusConfig, task: Task, notes: Notes) -> Iterator[SentencePair | Fault]:
     is_text = task == "language-model"
-    fields = (None, config.source_field) if is_text else (config.source_field, config.target_field)
+    fields = [config.source_field] if is_text else [config.source_field, config.target_field]
     if config.tsv is not None:
-        return read_tsv(config.tsv, fields, notes)
+        return read_fields(config.tsv, "tsv", fields, notes)
     if config.jsonl is not None:
-        return read_jsonl(config.jsonl, fields, notes, has_labels=task == "classify")
+        return read_fields(config.jsonl, "jsonl", fields, notes, has_label=task == "classify")
     if config.source is not None and config.target is not None:
         return read_aligned(config.source, config.target, notes)
     if config.source is not None:
-        return read_text(config.source, notes)
+        return read_fields(config.source, "text", fields, notes)
     pairs = enumerate(_built_in(config), 1)
     return (SentencePair("" if is_text else source, target, number) for number, (source, target) in pairs)
 

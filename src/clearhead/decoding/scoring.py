@@ -13,7 +13,7 @@ from torch import Tensor
 from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.errors import ConfigError, DataError, printable
-from clearhead.files.input import input_lines
+from clearhead.files.line_input import input_lines
 from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.model import SequenceModel
 from clearhead.model.batch import padded

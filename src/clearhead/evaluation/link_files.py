@@ -6,7 +6,7 @@ from typing import TypeVar
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.evaluation.alignment import GoldLinks, alignment_error_rate, parse_gold_links, parse_links
 from clearhead.evaluation.scores import Score
-from clearhead.files.input import whole_input
+from clearhead.files.line_input import whole_input
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clearhead.errors import CheckpointError, ConfigError, DataError, printable
-from clearhead.files.input import STANDARD_INPUT, input_lines
+from clearhead.files.line_input import STANDARD_INPUT, input_lines
 from clearhead.formats.model_folder import ModelFolder, find_model, load_config
 from clearhead.model.config import ModelConfig
 from clearhead.model.heads import find_heads

@@ -16,7 +16,7 @@ from clearhead.explain.checks import check_test_set, refuse_exported
 from clearhead.explain.head_report import HeadReport, Progress, measure_heads, with_bleu
 from clearhead.explain.head_selection import links_signature, read_links, read_texts, with_tags
 from clearhead.explain.token_pairs import no_progress
-from clearhead.files.input import whole_input
+from clearhead.files.line_input import whole_input
 from clearhead.formats.model_folder import ModelFolder, find_model
 
 

@@ -13,7 +13,7 @@ from clearhead.evaluation.alignment import GoldLinks, alignment_error_rate
 from clearhead.evaluation.ibm_alignment import ibm_model1_links
 from clearhead.evaluation.link_files import read_gold_links
 from clearhead.evaluation.scores import Score
-from clearhead.files.input import whole_input
+from clearhead.files.line_input import whole_input
 from clearhead.formats.model_folder import find_model, load_config
 from clearhead.text.special import language_tag
 from clearhead.text.tokeniser import Vocabularies, split_tag

@@ -1,7 +1,6 @@
 """What every attention head of a model looks at, measured on sentences in batches."""
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 

@@ -13,7 +13,7 @@ from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import open_corpus
 from clearhead.data.hold_out import TextPair
 from clearhead.errors import DataError, printable
-from clearhead.files.lines import Fault, Notes, read_lines
+from clearhead.files.lines import Fault, read_lines
 
 CONFIG_SUFFIXES = (".yaml", ".yml")
 _PACKED = (".gz", ".xz")
@@ -114,7 +114,7 @@ def _json_keys(path: Path, line: str) -> tuple[str, str]:
 def _first_lines(path: Path) -> list[str]:
     """Return the first lines of a file; raise DataError if it is missing, empty or not text."""
     shown = printable(str(path))
-    items = list(islice(read_lines(str(path), Notes()), _LOOKED_AT))
+    items = list(islice(read_lines(str(path)), _LOOKED_AT))
     faults = [item for item in items if isinstance(item, Fault)]
     if not items:
         raise DataError(f"{shown} is empty. Give a file with one sentence per line.")

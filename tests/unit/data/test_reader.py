@@ -252,7 +252,7 @@ def test_a_missing_column_is_reported_with_its_line(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", "one\teins\ntwo zwei\n\nthree\tdrei\n")
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(tsv=path))
-    message = f"{path}:2: 1 columns, but column 2 is required. Columns are separated by tabs."
+    message = f"{path}:2: the line has 1 columns, but column 2 is required. Columns are separated by tabs."
     assert str(caught.value).split("\n")[0] == message
     pairs, report = read(CorpusConfig(tsv=path), on_fault="skip")
     assert [pair.line for pair in pairs] == [1, 4]
