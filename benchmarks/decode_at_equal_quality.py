@@ -30,7 +30,7 @@ from clearhead.decoding.engines.engine import Engine, ModelInfo, Request, batche
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import ClearheadError, DataError
-from clearhead.evaluation.scores import Score, bleu, tokenised_bleu
+from clearhead.evaluation.scores import Score, corpus_score
 from clearhead.files.input import whole_input
 from clearhead.formats import save_checkpoint, to_marian
 from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
@@ -315,8 +315,10 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
     tell_machine(options, lines, even)
     timed = measure(systems, lines, settings, options)
     # do not request more tokens than the model can write
-    judge = tokenised_bleu if load_vocabularies(even).target.config.lower_case else bleu
-    tell(timed, None if references is None else [judge(entry.output.texts, references) for entry in timed])
+    metric = "tokenised-bleu" if load_vocabularies(even).target.config.lower_case else "bleu"
+    tell(
+        timed, None if references is None else [corpus_score(metric, entry.output.texts, references) for entry in timed]
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
