@@ -19,7 +19,6 @@ from clearhead.decoding.engines.engine import (
 from clearhead.decoding.hidden_pieces import HiddenPieces
 from clearhead.decoding.phrase_constraints import ConstraintEncoder, PhraseConstraints
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
-from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.unfamiliar import UnfamiliarText
@@ -36,7 +35,6 @@ _MAX_CHARACTERS = 200_000  # a longer line is neither a sentence nor a paragraph
 _DEFAULT_LONGEST = 1024  # tokens, for a model without a position limit
 _PART_STRIDE = 1_000_003  # so that the parts of a line and the lines after it draw different random numbers
 _LIST = 4  # times the limit of tokens: more in one sentence are a list, whose pieces have a quarter of the limit
-_MAX_ROUNDS = 5  # repeated searches for a translation without a forbidden phrase
 
 
 class HasText(Protocol):
@@ -311,75 +309,21 @@ class TranslationPipeline:
             segment = row.segment
             key = segment if self.search.is_sampling else (segment.ids, segment.constraints, segment.is_wanted)
             groups.setdefault(key, []).append(row)
+        has_score, info = self.options.has_scores or self.unfamiliar.needs_scores, self.engine.info
         segments = [group[0].segment for group in groups.values() if group[0].segment is not None]
-        outcomes = self._search(segments)
-        texts = iter(self._decode(outcomes))
-        for group, segment, hypotheses in zip(groups.values(), segments, outcomes, strict=True):
-            own_texts = tuple(next(texts) for _ in hypotheses) or ("",)
+        requests = [segment.request(self.search, info, has_score=has_score) for segment in segments]
+        outcomes = self.engine.translate(requests, self.search)
+        tokens = [hypothesis.tokens for hypotheses in outcomes for hypothesis in hypotheses]
+        texts = iter(self.vocabularies.target.decode(tokens))
+        num_failed = 0
+        for group, hypotheses in zip(groups.values(), outcomes, strict=True):
+            own_texts = tuple(next(texts) for _ in hypotheses)
+            has_forbidden = any(map(self._constraints.has_forbidden, own_texts))
+            num_failed += has_forbidden
             for row in group:
-                # the constraints used by the search, so that an explanation finds the same translation
-                row.part = replace(
-                    row.part, constraints=segment.constraints, texts=own_texts, hypotheses=tuple(hypotheses)
-                )
-        if self._constraints.forbidden:
-            self._note_forbidden(groups.values())
-
-    def _note_forbidden(self, groups: Iterable[Sequence[EncodedPart]]) -> None:
-        """Add a note to every line whose translation still contains a forbidden phrase."""
-        num_groups = num_failed = 0
-        for group in groups:
-            part = group[0].part
-            num_groups += 1
-            if any(
-                self._constraints.other_spellings(hypothesis.tokens, text)
-                for hypothesis, text in zip(part.hypotheses, part.texts, strict=True)
-            ):
-                num_failed += 1
-                for row in group:
+                row.part = replace(row.part, texts=own_texts or ("",), hypotheses=tuple(hypotheses))
+                if has_forbidden:
                     row.notes = (*row.notes, "A forbidden phrase could not be avoided.")
         if num_failed:
-            sentence = f"A forbidden phrase could not be avoided in {num_failed} of {num_groups} sentences."
+            sentence = f"A forbidden phrase could not be avoided in {num_failed} of {len(groups)} sentences."
             self.remarks.append(Remark(sentence))
-
-    def _translate_segments(self, segments: Sequence[Segment]) -> list[list[Hypothesis]]:
-        has_score, info = self.options.has_scores or self.unfamiliar.needs_scores, self.engine.info
-        requests = [segment.request(self.search, info, has_score=has_score) for segment in segments]
-        return self.engine.translate(requests, self.search)
-
-    def _decode(self, outcomes: Sequence[Sequence[Hypothesis]]) -> list[str]:
-        rows = [hypothesis.tokens for hypotheses in outcomes for hypothesis in hypotheses]
-        return self.vocabularies.target.decode(rows)
-
-    def _search(self, segments: list[Segment]) -> list[list[Hypothesis]]:
-        """Search, and repeat the search where a forbidden phrase occurs in another tokenisation, now forbidden too.
-
-        Each segment searched again is replaced in `segments` by the one with the stricter constraints.
-        """
-        outcomes = self._translate_segments(segments)
-        if not self._constraints.forbidden:
-            return outcomes
-        pending = dict(enumerate(segments))
-        for _ in range(_MAX_ROUNDS):
-            pending = self._stricter(pending, outcomes)
-            if not pending:
-                break
-            for index, hypotheses in zip(pending, self._translate_segments(list(pending.values())), strict=True):
-                segments[index], outcomes[index] = pending[index], hypotheses
-        return outcomes
-
-    def _stricter(self, segments: dict[int, Segment], outcomes: Sequence[Sequence[Hypothesis]]) -> dict[int, Segment]:
-        """Return the segments whose translations contain a forbidden phrase, with that tokenisation forbidden too."""
-        stricter = {}
-        for index, segment in segments.items():
-            if not segment.is_wanted():
-                continue
-            texts = self._decode([outcomes[index]])
-            spellings = [
-                spelling
-                for text, hypothesis in zip(texts, outcomes[index], strict=True)
-                for spelling in self._constraints.other_spellings(hypothesis.tokens, text)
-            ]
-            if spellings:
-                forbidden = (*segment.constraints.forbidden, *spellings)
-                stricter[index] = replace(segment, constraints=replace(segment.constraints, forbidden=forbidden))
-        return stricter
