@@ -160,7 +160,7 @@ class TranslationPipeline:
         self.vocabularies, self.engine, self.search, self.options = vocabularies, engine, search, options
         # random translations are unlikely by intention
         measured = statistics.model_copy(update={"log_probs": None}) if search.is_sampling else statistics
-        self.unfamiliar = UnfamiliarText(measured, vocabularies.source, options.language)
+        self.unfamiliar = UnfamiliarText(measured, vocabularies.source)
         self.splits_lines = statistics.splits_lines if options.is_paragraphs is None else options.is_paragraphs
         self._language = statistics.source_language or DEFAULT_LANGUAGE
         self.remarks: list[Remark] = []

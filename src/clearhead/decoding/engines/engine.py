@@ -3,7 +3,8 @@
 This module does not import torch, so that translating without it starts in a fraction of a second.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.errors import CheckpointError, DataError, printable
+from clearhead.errors import CheckpointError, ConfigError, DataError, is_out_of_memory, printable
 
 if TYPE_CHECKING:
     from clearhead.model.config import ModelConfig
@@ -20,6 +21,15 @@ EngineName = Literal["auto", "torch", "ctranslate2", "numpy"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
 Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "token_scores", "gates"]
+_USES: Mapping[Use, str] = {
+    "prefix": "a forced prefix",
+    "forbidden": "forbidden phrases",
+    "required": "required phrases",
+    "alignment": "alignments",
+    "explain": "explanations",
+    "token_scores": "token scores",
+    "gates": "gates on attention heads",
+}
 
 IsWanted = Callable[[], bool]
 
@@ -109,6 +119,45 @@ def length_limit(source_length: int, settings: SearchSettings, info: ModelInfo, 
     """
     most = settings.max_length if info.max_length is None else min(settings.max_length, info.max_length)
     return min(most, int(settings.max_ratio * source_length) + settings.max_extra + num_required)
+
+
+def unsupported_use(uses: Collection[Use], supported: Collection[Use] = ()) -> str | None:
+    """Return the first of these uses that an engine does not support, as a clause, or None."""
+    return next((f"it does not support {_USES[use]}" for use in sorted(uses) if use not in supported), None)
+
+
+def refuse_search(engine: str, reason: str | None, requests: Sequence[Request]) -> None:
+    """Raise ConfigError if there is a reason against a search, or if requests have constraints."""
+    if reason is None and any(request.constraints != NO_CONSTRAINTS for request in requests):
+        reason = "it does not support constraints"
+    if reason is not None:
+        raise ConfigError(f"the engine {engine} cannot do this search: {reason}. Load the model with engine='torch'.")
+
+
+def search_in_batches(
+    requests: Sequence[Request],
+    batches: Iterable[list[int]],
+    search: Callable[[list[Request]], list[list[Hypothesis]]],
+    when_memory_runs_out: Callable[[], None] = lambda: None,
+) -> list[list[Hypothesis]]:
+    """Search batch by batch; a batch for which there is not enough memory is divided."""
+    translations: list[list[Hypothesis]] = [[] for _ in requests]
+    remaining = deque(batches)
+    while remaining:
+        indices = remaining.popleft()
+        outcomes = None
+        try:
+            outcomes = search([requests[index] for index in indices])
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+        if outcomes is None:  # after the error is handled, because its traceback holds the tensors of the batch
+            when_memory_runs_out()
+            remaining.extendleft(reversed(halves(indices, requests)))
+            continue
+        for index, hypotheses in zip(indices, outcomes, strict=True):
+            translations[index] = hypotheses
+    return translations
 
 
 def halves(indices: Sequence[int], requests: Sequence[Request]) -> list[list[int]]:

@@ -1,6 +1,5 @@
 """The PyTorch engine, on a CPU or a GPU: it supports every search and option."""
 
-from collections import deque
 from collections.abc import Sequence
 from copy import copy
 
@@ -13,8 +12,8 @@ from clearhead.decoding.engines.engine import (
     Precision,
     Request,
     batches_by_length,
-    halves,
     not_finite,
+    search_in_batches,
 )
 from clearhead.decoding.engines.packing import packed
 from clearhead.decoding.search.beam import beam_search, search_with
@@ -25,7 +24,7 @@ from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.static_search import can_choose, static_search
 from clearhead.decoding.search.static_step import StaticStepPool, StepShape, can_record, shape_bytes
-from clearhead.errors import ConfigError, is_out_of_memory
+from clearhead.errors import ConfigError
 from clearhead.formats import model_folder
 from clearhead.formats.model_folder import ModelFolder
 from clearhead.model import SequenceModel
@@ -90,31 +89,17 @@ class TorchEngine:
 
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         """Return the hypotheses of each request, best first. If memory runs out, batches are halved from then on."""
-        translations: list[list[Hypothesis]] = [[] for _ in requests]
         with evaluation_mode(self._fast), torch.inference_mode():
             batch_tokens = max(1, settings.tokens_on(self.model.device.type) // self._divisor)
-            batches = deque(batches_by_length(requests, batch_tokens, self._max_rows(requests, settings)))
-            while batches:
-                indices = batches.popleft()
-                hypotheses = self._search_if_it_fits([requests[index] for index in indices], settings)
-                if hypotheses is None:
-                    batches.extendleft(reversed(halves(indices, requests)))
-                    self._divisor *= 2
-                    continue
-                for index, best in zip(indices, hypotheses, strict=True):
-                    translations[index] = best
-        return translations
+            batches = batches_by_length(requests, batch_tokens, self._max_rows(requests, settings))
+            return search_in_batches(
+                requests, batches, lambda batch: self._search(batch, settings), self._make_batches_smaller
+            )
 
-    def _search_if_it_fits(self, batch: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]] | None:
-        """Return the hypotheses of a batch, or None if there is not enough memory for it."""
-        try:
-            return self._search(batch, settings)
-        except (RuntimeError, MemoryError) as wrong:
-            if not is_out_of_memory(wrong):
-                raise
+    def _make_batches_smaller(self) -> None:
+        self._divisor *= 2
         if self.model.device.type == "cuda":
             torch.cuda.empty_cache()
-        return None
 
     def _max_rows(self, requests: Sequence[Request], settings: SearchSettings) -> int | None:
         """Return the most sentences in a batch that fit in the free memory of a GPU; None (no limit) on a CPU."""
