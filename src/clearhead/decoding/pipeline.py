@@ -11,14 +11,12 @@ from clearhead.decoding.engines.engine import (
     Engine,
     EngineNeeds,
     IsWanted,
-    ModelInfo,
     Request,
     always,
     length_limit,
 )
 from clearhead.decoding.hidden_pieces import HiddenPieces
 from clearhead.decoding.phrase_constraints import ConstraintEncoder, PhraseConstraints
-from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.unfamiliar import UnfamiliarText
@@ -78,23 +76,6 @@ class TranslationOptions:
         return EngineNeeds(search, self.constraints.uses)
 
 
-@dataclass(frozen=True)
-class Segment:
-    """A text short enough for the model: its ids without eos, its constraints, its number, and whether it is wanted."""
-
-    ids: tuple[int, ...]
-    constraints: Constraints = NO_CONSTRAINTS
-    number: int = 0
-    is_wanted: IsWanted = always
-
-    def request(self, search: SearchSettings, info: ModelInfo, *, has_score: bool = True) -> Request:
-        """Return the request to the engine for this segment."""
-        ids = (*self.ids, info.eos)
-        num_required = len(self.constraints.prefix) + sum(map(len, self.constraints.required))
-        limit = length_limit(len(ids), search, info, num_required=num_required)
-        return Request(ids, limit, self.constraints, self.number, has_score, self.is_wanted)
-
-
 T = TypeVar("T", bound=HasText)
 
 
@@ -112,6 +93,9 @@ def windows(lines: Iterable[T], size: int = WINDOW) -> Iterator[list[T]]:
         yield window
 
 
+_Piece = tuple[TextPart, tuple[int, ...]]  # and its ids
+
+
 class _OpenedLine(NamedTuple):
     """A line without its language tag, split into sentences if requested; an empty line has no parts.
 
@@ -126,10 +110,11 @@ class _OpenedLine(NamedTuple):
 
 @dataclass
 class EncodedPart:
-    """A part of a line in the pipeline; the search fills in its translations."""
+    """A part of a line in the pipeline, with a number for its random draws; the search fills in its translations."""
 
-    segment: Segment | None  # None: the part is empty
     part: TranslatedPart
+    number: int = 0
+    is_wanted: IsWanted = always
     notes: tuple[str, ...] = ()
 
 
@@ -143,7 +128,7 @@ class EncodedLine(NamedTuple):
     @property
     def searched(self) -> list[EncodedPart]:
         """The parts that are not empty."""
-        return [part for part in self.parts if part.segment is not None]
+        return [part for part in self.parts if part.part.ids]
 
 
 class TranslationPipeline:
@@ -224,7 +209,7 @@ class TranslationPipeline:
         encoded = iter(self._source.encode([line.tag + part.text for line in lines for part in line.parts]))
         rows_by_line = []
         for line in lines:
-            pieces: list[tuple[TextPart, tuple[int, ...]]] = []
+            pieces: list[_Piece] = []
             notes: tuple[str, ...] = ()
             for part in line.parts:
                 ids = tuple(next(encoded))
@@ -235,11 +220,12 @@ class TranslationPipeline:
                     notes = (f"Split: it has {len(ids):,} tokens, but the model reads at most {self.longest:,}.",)
             rows = []
             for index, (part, ids) in enumerate(pieces):
-                number = (line.number - 1 + index * _PART_STRIDE) % 2**31
                 constraints = self._hidden.hide(ids, self._constraints.constraints(part.text, is_first=index == 0))
-                segment = Segment(ids, constraints, number, is_wanted) if ids else None
-                rows.append(EncodedPart(segment, TranslatedPart(part.text, part.space, ids, constraints), notes))
-            rows_by_line.append(rows or [EncodedPart(None, TranslatedPart("", "", ()))])
+                number = (line.number - 1 + index * _PART_STRIDE) % 2**31
+                rows.append(
+                    EncodedPart(TranslatedPart(part.text, part.space, ids, constraints), number, is_wanted, notes)
+                )
+            rows_by_line.append(rows or [EncodedPart(TranslatedPart("", "", ()))])
         return rows_by_line
 
     def _tag(self, line: SourceLine) -> tuple[str, str]:
@@ -259,7 +245,7 @@ class TranslationPipeline:
             self._has_warned = True
         return (language_tag(language) if language is not None else ""), text
 
-    def _split(self, part: TextPart, count: int, line: _OpenedLine) -> list[tuple[TextPart, tuple[int, ...]]]:
+    def _split(self, part: TextPart, count: int, line: _OpenedLine) -> list[_Piece]:
         """Split a part into pieces that the model can read, or raise DataError if splitting is off."""
         if self.options.long == "refuse":
             raise DataError(
@@ -268,9 +254,7 @@ class TranslationPipeline:
                 options={"long": "split"},
             )
 
-        pieces = self._pieces(part, count, line)
-        rows = self._source.encode([line.tag + piece.text for piece in pieces])
-        encoded = [(piece, tuple(ids)) for piece, ids in zip(pieces, rows, strict=True)]
+        encoded = self._encoded(self._pieces(part, count, line), line)
         if any(len(ids) > self.longest for _, ids in encoded):
             raise DataError(
                 f"line {line.number}: a single letter has more than {self.longest} tokens. Increase the limit.",
@@ -278,6 +262,10 @@ class TranslationPipeline:
             )
         last, ids = encoded[-1]
         return [*encoded[:-1], (replace(last, space=part.space), ids)]
+
+    def _encoded(self, parts: Sequence[TextPart], line: _OpenedLine) -> list[_Piece]:
+        rows = self._source.encode([line.tag + part.text for part in parts])
+        return [(part, tuple(ids)) for part, ids in zip(parts, rows, strict=True)]
 
     def _pieces(self, part: TextPart, count: int, line: _OpenedLine) -> list[TextPart]:
         """Return a part of `count` tokens in pieces that the model can read.
@@ -293,7 +281,7 @@ class TranslationPipeline:
             return split_long(part.text, fits, self._language)
         chunks = split_list(part.text, max(1, self.longest // _LIST * len(part.text) // count))
         pieces: list[TextPart] = []
-        for chunk, ids in zip(chunks, self._source.encode([line.tag + chunk.text for chunk in chunks]), strict=True):
+        for chunk, ids in self._encoded(chunks, line):
             if len(ids) <= self.longest:
                 pieces.append(chunk)
                 continue
@@ -305,14 +293,9 @@ class TranslationPipeline:
         """Search for the translations of all parts; equal parts are translated once, except when sampling."""
         groups: dict[object, list[EncodedPart]] = {}
         for row in rows:
-            assert row.segment is not None
-            segment = row.segment
-            key = segment if self.search.is_sampling else (segment.ids, segment.constraints, segment.is_wanted)
-            groups.setdefault(key, []).append(row)
-        has_score, info = self.options.has_scores or self.unfamiliar.needs_scores, self.engine.info
-        segments = [group[0].segment for group in groups.values() if group[0].segment is not None]
-        requests = [segment.request(self.search, info, has_score=has_score) for segment in segments]
-        outcomes = self.engine.translate(requests, self.search)
+            number = row.number if self.search.is_sampling else 0
+            groups.setdefault((row.part.ids, row.part.constraints, row.is_wanted, number), []).append(row)
+        outcomes = self.engine.translate([self._request(group[0]) for group in groups.values()], self.search)
         tokens = [hypothesis.tokens for hypotheses in outcomes for hypothesis in hypotheses]
         texts = iter(self.vocabularies.target.decode(tokens))
         num_failed = 0
@@ -327,3 +310,10 @@ class TranslationPipeline:
         if num_failed:
             sentence = f"A forbidden phrase could not be avoided in {num_failed} of {len(groups)} sentences."
             self.remarks.append(Remark(sentence))
+
+    def _request(self, row: EncodedPart) -> Request:
+        info, constraints = self.engine.info, row.part.constraints
+        ids = (*row.part.ids, info.eos)
+        limit = length_limit(len(ids), self.search, info, constraints)
+        has_score = self.options.has_scores or self.unfamiliar.needs_scores
+        return Request(ids, limit, constraints, row.number, has_score, row.is_wanted)

@@ -129,7 +129,8 @@ def _bootstrap(baseline: SentenceCounts, system: SentenceCounts, resampling: Res
     """Resample test sets; return how far the difference deviates from its mean in each."""
     baseline_scores, system_scores = _resampled_scores(resampling, baseline, system)
     differences = np.abs(system_scores - baseline_scores)
-    return differences - differences.mean()
+    deviations: Array = differences - differences.mean()
+    return deviations
 
 
 def _randomisation(baseline: SentenceCounts, system: SentenceCounts, resampling: Resampling) -> Array:

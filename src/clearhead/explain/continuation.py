@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from clearhead.decoding.engines.engine import EngineNeeds
+from clearhead.decoding.engines.engine import EngineNeeds, Request, length_limit
 from clearhead.decoding.hidden_pieces import HiddenPieces
-from clearhead.decoding.pipeline import Segment, TranslationOptions
+from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
@@ -49,8 +49,12 @@ def continued(
         return []
     info = translator.engine.info
     pieces = HiddenPieces(translator.vocabularies, translator.statistics)
-    segments = [Segment(tuple(source), pieces.hide(source, Constraints(prefix=prefix))) for prefix in prefixes]
-    outcomes = translator.engine.translate([segment.request(search, info) for segment in segments], search)
+    requests = []
+    for prefix in prefixes:
+        constraints = pieces.hide(source, Constraints(prefix=prefix))
+        limit = length_limit(len(source) + 1, search, info, constraints)
+        requests.append(Request((*source, info.eos), limit, constraints))
+    outcomes = translator.engine.translate(requests, search)
     return [hypotheses[0] for hypotheses in outcomes]
 
 

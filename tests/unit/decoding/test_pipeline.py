@@ -7,7 +7,7 @@ import pytest
 
 from clearhead.decoding.engines.engine import Request
 from clearhead.decoding.phrase_constraints import PhraseConstraints
-from clearhead.decoding.pipeline import Remark, Segment, SourceLine, TranslationOptions, windows
+from clearhead.decoding.pipeline import Remark, SourceLine, TranslationOptions, windows
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
@@ -150,8 +150,7 @@ def test_the_tokens_of_a_forbidden_phrase_are_not_written(translator: Translator
 
 def test_each_segment_has_its_own_constraints(translator: Translator) -> None:
     info, search = translator.engine.info, SearchSettings(beam=2)
-    segments = [Segment((20, 21, 22), Constraints(prefix=(number + 9,))) for number in range(4)]
-    requests = [segment.request(search, info) for segment in segments]
+    requests = [Request((20, 21, 22, info.eos), 13, Constraints(prefix=(number + 9,))) for number in range(4)]
     outcomes = translator.engine.translate(requests, search)
     assert [hypotheses[0].tokens[0] for hypotheses in outcomes] == [9, 10, 11, 12]
 

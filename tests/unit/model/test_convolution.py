@@ -4,12 +4,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from clearhead.decoding.alignment import Head, align, cross_attention
+from clearhead.decoding.alignment import Head, cross_attention
 from clearhead.model import build_model
 from clearhead.model.config import read_config
 from clearhead.model.convolution import GatedConvolution, convolve_traced
 from clearhead.model.convolutional import ConvolutionalModel
 from clearhead.model.tracing import PartTrace
+from tests.unit.decoding.toys import align
 
 
 def make_model(**changes: object) -> ConvolutionalModel:

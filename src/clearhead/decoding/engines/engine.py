@@ -112,12 +112,15 @@ class Engine(Protocol):
         """
 
 
-def length_limit(source_length: int, settings: SearchSettings, info: ModelInfo, *, num_required: int = 0) -> int:
+def length_limit(
+    source_length: int, settings: SearchSettings, info: ModelInfo, constraints: Constraints = NO_CONSTRAINTS
+) -> int:
     """Return the most tokens a translation of `source_length` tokens may have, both counted with eos.
 
-    `num_required`, the number of tokens that constraints require, is added, so that these tokens always fit.
+    The tokens that constraints require are added, so that they always fit.
     """
     most = settings.max_length if info.max_length is None else min(settings.max_length, info.max_length)
+    num_required = len(constraints.prefix) + sum(map(len, constraints.required))
     return min(most, int(settings.max_ratio * source_length) + settings.max_extra + num_required)
 
 

@@ -9,6 +9,7 @@ from typing import Generic
 
 import numpy as np
 
+from clearhead.decoding.alignment import CrossAttention
 from clearhead.decoding.engines.engine import (
     DeviceName,
     EngineNeeds,
@@ -25,7 +26,7 @@ from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.numpy_search import C, StepwiseModel, numpy_search
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.formats.model_folder import ModelFolder, load_arrays, load_config
-from clearhead.model.numpy_transformer import Array, NumpyCache, NumpyTransformer, numpy_lacks
+from clearhead.model.numpy_transformer import NumpyCache, NumpyTransformer, numpy_lacks
 
 
 def lacks(model: ModelFolder, needs: EngineNeeds, device: DeviceName, precision: Precision) -> str | None:
@@ -111,7 +112,7 @@ class NumpyEngine(StepwiseEngine[NumpyCache]):
         super().__init__(model)
         self.model = model
 
-    def cross_attention(self, source: Sequence[int], target: Sequence[int]) -> list[Array]:
-        """Return the attention (H, T + 1, S) of every layer for a translation over a sentence that includes eos."""
+    def cross_attention(self, source: Sequence[int], target: Sequence[int]) -> CrossAttention:
+        """Return the attention of a translation over a sentence that includes eos."""
         with np.errstate(over="ignore"):
-            return self.model.cross_attention(np.array(source), target)
+            return CrossAttention(self.model.cross_attention(np.array(source), target))

@@ -5,6 +5,7 @@ from copy import copy
 
 import torch
 
+from clearhead.decoding.alignment import CrossAttention, cross_attention
 from clearhead.decoding.engines.engine import (
     DeviceName,
     EngineNeeds,
@@ -16,9 +17,8 @@ from clearhead.decoding.engines.engine import (
     search_in_batches,
 )
 from clearhead.decoding.engines.packing import packed
-from clearhead.decoding.search.beam import beam_search, search_with
+from clearhead.decoding.search.beam import SearchObserver, beam_search, search_with
 from clearhead.decoding.search.hypothesis import Hypothesis
-from clearhead.decoding.search.observer import NoObserver
 from clearhead.decoding.search.rules import hidden_logits
 from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
@@ -40,7 +40,7 @@ _SHARE = 8  # a step takes at most 1/8 of the free memory, before its sizes are 
 _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-class _RequestObserver(NoObserver):
+class _RequestObserver(SearchObserver):
     """Stops the searches of requests that are no longer wanted."""
 
     def __init__(self, requests: Sequence[Request]) -> None:
@@ -100,6 +100,12 @@ class TorchEngine:
         self._divisor *= 2
         if self.model.device.type == "cuda":
             torch.cuda.empty_cache()
+
+    def cross_attention(self, source: Sequence[int], target: Sequence[int]) -> CrossAttention:
+        """Return the attention of a translation over a sentence that includes eos."""
+        with torch.inference_mode():
+            ids = torch.tensor(source, device=self.model.device)
+            return cross_attention(self.model, ids, [target])[0]
 
     def _max_rows(self, requests: Sequence[Request], settings: SearchSettings) -> int | None:
         """Return the most sentences in a batch that fit in the free memory of a GPU; None (no limit) on a CPU."""

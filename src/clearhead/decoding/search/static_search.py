@@ -7,10 +7,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from clearhead.decoding.search.beam import BeamSearch
+from clearhead.decoding.search.beam import NO_OBSERVER, BeamSearch, SearchObserver
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
-from clearhead.decoding.search.observer import NO_OBSERVER, SearchObserver
 from clearhead.decoding.search.record_reader import RecordReader
 from clearhead.decoding.search.rules import rules_of
 from clearhead.decoding.search.settings import SearchSettings

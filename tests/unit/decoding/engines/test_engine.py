@@ -1,6 +1,7 @@
 """The maximum length of a translation, and which sentences share a batch: worked by hand."""
 
 from clearhead.decoding.engines.engine import ModelInfo, Request, batches_by_length, length_limit
+from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.settings import SearchSettings
 from tests.unit.decoding.toys import random_model
 
@@ -8,7 +9,7 @@ from tests.unit.decoding.toys import random_model
 def test_a_limit_grows_with_the_source_up_to_the_positions_of_the_model() -> None:
     info = ModelInfo(pad=0, eos=2, max_length=23)
     assert length_limit(3, SearchSettings(), info) == 14
-    assert length_limit(3, SearchSettings(), info, num_required=5) == 19
+    assert length_limit(3, SearchSettings(), info, Constraints(prefix=(7, 8), required=((9,), (5, 6)))) == 19
     assert length_limit(11, SearchSettings(), info) == 23
     settings = SearchSettings(max_ratio=1.5, max_extra=3)
     assert [length_limit(length, settings, info) for length in (2, 11, 17)] == [6, 19, 23]
