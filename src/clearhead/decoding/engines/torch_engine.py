@@ -128,7 +128,7 @@ class TorchEngine:
         hidden = hidden_logits(constraints, model.config.target_size, source.device)
         if can_choose(settings, constraints, model.config):
             with self._step_pool.step(source, settings.beam, max(limits), self._gates, hidden) as step:
-                return static_search(step, source, limits, settings, observer)
+                return static_search(step, source, limits, settings, observer.is_wanted)
         with self._step_pool.stepper(source, settings.beam, max(limits), self._gates, hidden) as stepper:
             return search_with(stepper, source, limits, settings, constraints, observer)
 
