@@ -49,7 +49,7 @@ class Annotator:
     def __init__(self, translator: Translator, search: SearchSettings, rule: AlignmentRule | None = None) -> None:
         self.translator, self.search = translator, search
         self.vocabularies = translator.vocabularies
-        config = translator.attending_engine.model.config
+        config = translator.attending_engine.config
         if rule is not None:
             rule = AlignmentRule(existing_head(config, rule.head), rule.is_shifted)
         elif any(cross_attention_heads(config)):
@@ -72,11 +72,11 @@ class Annotator:
 
     def _links(self, part: TranslatedPart, tokens: tuple[int, ...]) -> Links:
         engine = self.translator.attending_engine
-        rule = self.rule or AlignmentRule.usual(engine.model.config)  # raises an error without attention
-        target = without_eos(tokens, engine.info.eos)
+        rule = self.rule or AlignmentRule.usual(engine.config)  # raises an error without attention
+        target = without_eos(tokens, engine.config.eos)
         if not target or not part.ids:
             return ()
-        attention = engine.cross_attention([*part.ids, engine.info.eos], target)
+        attention = engine.cross_attention([*part.ids, engine.config.eos], target)
         return links_by_rule(attention, rule, has_eos=True)
 
 
@@ -118,7 +118,7 @@ def source_ids(model: "SequenceModel", part: TranslatedPart) -> "torch.Tensor":
 
 def target_limit(translator: Translator, part: TranslatedPart, search: SearchSettings) -> int:
     """Return the maximum number of tokens in the translation of a part."""
-    return length_limit(len(part.ids) + 1, search, translator.engine.info, part.constraints)
+    return length_limit(len(part.ids) + 1, search, translator.engine.config, part.constraints)
 
 
 class SentenceAligner:
@@ -139,7 +139,7 @@ class SentenceAligner:
         translator.prepare(EngineNeeds(search, (*options.constraints.uses, "alignment")))
         self.pipeline = translator.pipeline(search, replace(options, has_scores=False))
         choice = None if model is None else read_choice(model)
-        has_attention = any(cross_attention_heads(translator.attending_engine.model.config))
+        has_attention = any(cross_attention_heads(translator.attending_engine.config))
         rule = None if choice is None else choice.rule
         self._annotator = Annotator(translator, search, rule) if has_attention else None
         self.num_sentences = 0

@@ -159,7 +159,7 @@ class TranslationPipeline:
     @property
     def longest(self) -> int:
         """The maximum number of source tokens in one segment, without eos."""
-        limit = self.engine.info.max_length
+        limit = self.engine.config.position_limit
         most = _DEFAULT_LONGEST if limit is None else limit - 1
         return most if self.options.max_source is None else min(most, self.options.max_source)
 
@@ -312,8 +312,8 @@ class TranslationPipeline:
             self.remarks.append(Remark(sentence))
 
     def _request(self, row: EncodedPart) -> Request:
-        info, constraints = self.engine.info, row.part.constraints
-        ids = (*row.part.ids, info.eos)
-        limit = length_limit(len(ids), self.search, info, constraints)
+        config, constraints = self.engine.config, row.part.constraints
+        ids = (*row.part.ids, config.eos)
+        limit = length_limit(len(ids), self.search, config, constraints)
         has_score = self.options.has_scores or self.unfamiliar.needs_scores
         return Request(ids, limit, constraints, row.number, has_score, row.is_wanted)

@@ -47,13 +47,13 @@ def continued(
     """Return the best hypothesis that starts with each prefix."""
     if not prefixes:
         return []
-    info = translator.engine.info
+    config = translator.engine.config
     pieces = HiddenPieces(translator.vocabularies, translator.statistics)
     requests = []
     for prefix in prefixes:
         constraints = pieces.hide(source, Constraints(prefix=prefix))
-        limit = length_limit(len(source) + 1, search, info, constraints)
-        requests.append(Request((*source, info.eos), limit, constraints))
+        limit = length_limit(len(source) + 1, search, config, constraints)
+        requests.append(Request((*source, config.eos), limit, constraints))
     outcomes = translator.engine.translate(requests, search)
     return [hypotheses[0] for hypotheses in outcomes]
 

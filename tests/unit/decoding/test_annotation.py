@@ -88,7 +88,7 @@ def test_numpy_reads_the_same_alignments_as_torch(tmp_path: Path) -> None:
 def test_only_a_model_on_torch_can_be_annotated(tagged_translator: Translator, tmp_path: Path) -> None:
     class Fused:
         name = described = "fused"
-        info = tagged_translator.engine.info
+        config = tagged_translator.engine.config
 
         def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
             raise AssertionError

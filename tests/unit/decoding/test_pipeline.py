@@ -51,7 +51,7 @@ def test_equal_lines_are_translated_once(translator: Translator) -> None:
 
     class Counting:
         name = described = "counting"
-        info = translator.engine.info
+        config = translator.engine.config
 
         def lacks(self, needs: object) -> None:
             return None
@@ -149,8 +149,8 @@ def test_the_tokens_of_a_forbidden_phrase_are_not_written(translator: Translator
 
 
 def test_each_segment_has_its_own_constraints(translator: Translator) -> None:
-    info, search = translator.engine.info, SearchSettings(beam=2)
-    requests = [Request((20, 21, 22, info.eos), 13, Constraints(prefix=(number + 9,))) for number in range(4)]
+    eos, search = translator.engine.config.eos, SearchSettings(beam=2)
+    requests = [Request((20, 21, 22, eos), 13, Constraints(prefix=(number + 9,))) for number in range(4)]
     outcomes = translator.engine.translate(requests, search)
     assert [hypotheses[0].tokens[0] for hypotheses in outcomes] == [9, 10, 11, 12]
 

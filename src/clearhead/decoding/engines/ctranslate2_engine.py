@@ -19,7 +19,6 @@ from typing import Any
 from clearhead.decoding.engines.engine import (
     DeviceName,
     EngineNeeds,
-    ModelInfo,
     Precision,
     Request,
     batches_by_length,
@@ -176,11 +175,6 @@ class CTranslate2Engine:
         )
         return [list(result.log_probs) for result in scored]
 
-    @property
-    def info(self) -> ModelInfo:
-        """The special ids and the length limit of the model."""
-        return ModelInfo.of(self.config)
-
     def lacks(self, needs: EngineNeeds) -> str | None:
         """Return why it does not support `needs`, or None."""
         return _search_lacks(needs) or _vocabulary_lacks(self.config.target_size, needs.settings)
@@ -252,15 +246,14 @@ class CTranslate2Engine:
         return list(late.values())
 
     def _hypotheses(self, result: Any, settings: SearchSettings, has_scores: bool) -> list[Hypothesis]:
+        alpha, hypotheses = settings.length_penalty, []
         scores = result.scores if has_scores else [math.nan] * len(result.hypotheses)
-        return [
-            self._hypothesis(*pair, settings.length_penalty) for pair in zip(result.hypotheses, scores, strict=True)
-        ]
-
-    def _hypothesis(self, names: Sequence[str], score: float, alpha: float) -> Hypothesis:
-        tokens = tuple(self._numbers[name] for name in names)
-        total = score * len(tokens) ** alpha
-        return Hypothesis(tokens, (), normalised(total, len(tokens), alpha), tokens[-1] == self.config.eos, total)
+        for names, score in zip(result.hypotheses, scores, strict=True):
+            tokens = tuple(self._numbers[name] for name in names)
+            total = score * len(tokens) ** alpha
+            own_score = normalised(total, len(tokens), alpha)
+            hypotheses.append(Hypothesis(tokens, (), own_score, tokens[-1] == self.config.eos, total))
+        return hypotheses
 
 
 def shared(batches: list[list[int]], workers: int) -> list[list[int]]:

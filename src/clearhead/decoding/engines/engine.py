@@ -40,20 +40,6 @@ def always() -> bool:
 
 
 @dataclass(frozen=True)
-class ModelInfo:
-    """What a caller must know about a model: the ids of padding and eos, and the length limit if there is one."""
-
-    pad: int
-    eos: int
-    max_length: int | None  # of source and target, including eos
-
-    @staticmethod
-    def of(config: "ModelConfig") -> "ModelInfo":
-        """Return the info of a model with this config."""
-        return ModelInfo(config.pad, config.eos, config.position_limit)
-
-
-@dataclass(frozen=True)
 class Request:
     """A sentence to translate: its ids and the maximum length of the translation, both including eos.
 
@@ -98,8 +84,8 @@ class Engine(Protocol):
     described: str  # engine, device and precision, for logs
 
     @property
-    def info(self) -> ModelInfo:
-        """The special ids and the length limit of the model."""
+    def config(self) -> "ModelConfig":
+        """The config of the model."""
 
     def lacks(self, needs: EngineNeeds) -> str | None:
         """Return why this engine does not support `needs`, as a clause (`it does not support alignments`), or None."""
@@ -113,13 +99,14 @@ class Engine(Protocol):
 
 
 def length_limit(
-    source_length: int, settings: SearchSettings, info: ModelInfo, constraints: Constraints = NO_CONSTRAINTS
+    source_length: int, settings: SearchSettings, config: "ModelConfig", constraints: Constraints = NO_CONSTRAINTS
 ) -> int:
     """Return the most tokens a translation of `source_length` tokens may have, both counted with eos.
 
     The tokens that constraints require are added, so that they always fit.
     """
-    most = settings.max_length if info.max_length is None else min(settings.max_length, info.max_length)
+    longest = config.position_limit
+    most = settings.max_length if longest is None else min(settings.max_length, longest)
     num_required = len(constraints.prefix) + sum(map(len, constraints.required))
     return min(most, int(settings.max_ratio * source_length) + settings.max_extra + num_required)
 

@@ -13,7 +13,6 @@ from clearhead.decoding.alignment import CrossAttention
 from clearhead.decoding.engines.engine import (
     DeviceName,
     EngineNeeds,
-    ModelInfo,
     Precision,
     Request,
     batches_by_length,
@@ -64,20 +63,14 @@ class StepwiseEngine(Generic[C]):
     name = "stepwise"
 
     def __init__(self, model: StepwiseModel[C]) -> None:
-        self._stepwise = model
+        self._stepwise, self.config = model, model.config
 
     @property
     def is_finite(self) -> bool:
         """Whether it computes finite numbers, tried with an empty sentence."""
-        config = self._stepwise.config
         with np.errstate(all="ignore"):
-            cache = self._stepwise.encode(np.array([[config.eos]]))
-            return bool(np.isfinite(self._stepwise.step(np.array([[config.start_id]]), cache)).all())
-
-    @property
-    def info(self) -> ModelInfo:
-        """The special ids and the length limit of the model."""
-        return ModelInfo.of(self._stepwise.config)
+            cache = self._stepwise.encode(np.array([[self.config.eos]]))
+            return bool(np.isfinite(self._stepwise.step(np.array([[self.config.start_id]]), cache)).all())
 
     def lacks(self, needs: EngineNeeds) -> str | None:
         """Return why it does not support `needs`, or None."""
@@ -91,7 +84,7 @@ class StepwiseEngine(Generic[C]):
 
     def _search(self, batch: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         longest = max(len(request.ids) for request in batch)
-        source = np.full((len(batch), longest), self._stepwise.config.pad)
+        source = np.full((len(batch), longest), self.config.pad)
         for row, request in enumerate(batch):
             source[row, : len(request.ids)] = request.ids
         limits = [request.limit for request in batch]

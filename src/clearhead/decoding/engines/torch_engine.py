@@ -9,7 +9,6 @@ from clearhead.decoding.alignment import CrossAttention, cross_attention
 from clearhead.decoding.engines.engine import (
     DeviceName,
     EngineNeeds,
-    ModelInfo,
     Precision,
     Request,
     batches_by_length,
@@ -17,17 +16,18 @@ from clearhead.decoding.engines.engine import (
     search_in_batches,
 )
 from clearhead.decoding.engines.packing import packed
-from clearhead.decoding.search.beam import SearchObserver, beam_search, search_with
+from clearhead.decoding.search.beam import SearchObserver, search_with
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.rules import hidden_logits
 from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.static_search import can_choose, static_search
 from clearhead.decoding.search.static_step import StaticStepPool, StepShape, can_record, shape_bytes
+from clearhead.decoding.search.stepper import Stepper
 from clearhead.errors import ConfigError
 from clearhead.formats import model_folder
 from clearhead.formats.model_folder import ModelFolder
-from clearhead.model import SequenceModel
+from clearhead.model import ModelConfig, SequenceModel
 from clearhead.model.batch import padded
 from clearhead.model.device import choose_device
 from clearhead.model.gates import NO_GATES, Gates, HeadGates, check_gates
@@ -79,9 +79,9 @@ class TorchEngine:
         return engine
 
     @property
-    def info(self) -> ModelInfo:
-        """The special ids and the length limit of the model."""
-        return ModelInfo.of(self.model.config)
+    def config(self) -> ModelConfig:
+        """The config of the model."""
+        return self.model.config
 
     def lacks(self, needs: EngineNeeds) -> str | None:
         """Return None: this engine supports everything."""
@@ -120,12 +120,13 @@ class TorchEngine:
         source = padded([request.ids for request in batch], model.config.pad, model.device)
         limits = [request.limit for request in batch]
         constraints = [request.constraints for request in batch]
+        hidden = hidden_logits(constraints, model.config.target_size, source.device)
         if settings.is_sampling:
-            return sample(model, source, limits, settings, constraints, [request.number for request in batch])
+            numbers = [request.number for request in batch]
+            return sample(Stepper(model, source, hidden), source, limits, settings, constraints, numbers)
         observer = _RequestObserver(batch)
         if self._step_pool is None:
-            return beam_search(model, source, limits, settings, constraints, observer)
-        hidden = hidden_logits(constraints, model.config.target_size, source.device)
+            return search_with(Stepper(model, source, hidden), source, limits, settings, constraints, observer)
         if can_choose(settings, constraints, model.config):
             with self._step_pool.step(source, settings.beam, max(limits), self._gates, hidden) as step:
                 return static_search(step, source, limits, settings, observer.is_wanted)

@@ -78,7 +78,7 @@ def numpy_search(
             log_probs[..., config.eos] = -np.inf
         length += 1
         candidates = _best_candidates(totals, log_probs, 2 * settings.beam)  # (B, C, 5)
-        at_limit = np.array([limits[number] <= length for number in numbers])[:, None]
+        at_limit = np.array([limits[number] <= length for number in numbers.tolist()])[:, None]
         candidates[..., IS_ENDED] = (candidates[..., TOKEN] == config.eos) | at_limit
         record = np.zeros((len(limits), *candidates.shape[1:]))
         record[numbers] = candidates
