@@ -1,4 +1,4 @@
-"""`clearhead evaluate`: score translations, with confidence intervals, significance tests and an error analysis."""
+"""`clearhead evaluate`: score translations, with confidence intervals, significance tests and a search for leaks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,9 +62,7 @@ class TextOptions:
     reference: Annotated[
         list[str] | None, typer.Option(help="Reference translations, line by line. Repeat it for several references.")
     ] = None
-    source: Annotated[
-        str | None, typer.Option(help="The source text, for scores by length and the search for leaks.")
-    ] = None
+    source: Annotated[str | None, typer.Option(help="The source text, for the search for leaks.")] = None
     system: Annotated[
         list[str] | None,
         typer.Option(
@@ -115,7 +113,6 @@ class MetricOptions:
     ] = 1000
     trials: Annotated[int, typer.Option(min=40, help="Number of trials of approximate randomisation.")] = 10_000
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 12345
-    buckets: Annotated[bool, typer.Option("--buckets/--no-buckets", help="Also show scores by sentence length.")] = True
 
     def request(self, required: Sequence["Requirement"]) -> "EvaluationRequest":
         """Return the request for an evaluation; required metrics are measured too."""
@@ -128,7 +125,6 @@ class MetricOptions:
             self.tokenisation.value,
             self.test.names,
             Resampling(self.samples, self.trials, self.seed) if self.samples else None,
-            self.buckets,
         )
 
 
@@ -145,7 +141,7 @@ class TrainingTextOptions:
     train_target: Annotated[
         list[str] | None,
         typer.Option(
-            help="Target side of the training text, to find leaked test sentences and to count words. Can be repeated."
+            help="Target side of the training text, to find test sentences that leaked into it. Can be repeated."
         ),
     ] = None
 
@@ -234,8 +230,8 @@ def evaluate(
 
 
 def _requirements(texts: Sequence[str]) -> list["Requirement"]:
-    from clearhead.evaluation.counts import COUNTED_METRICS
     from clearhead.evaluation.report import parse_requirement
+    from clearhead.evaluation.scores import COUNTED_METRICS
 
     requirements = []
     for text in texts:
@@ -267,7 +263,7 @@ def _measure(texts: TextOptions, training: TrainingTextOptions, request: "Evalua
 def _alignment_scores(texts: TextOptions, alignments: AlignmentOptions) -> list[tuple[str, "Score"]]:
     """Return the error rates of alignments, by name: of files, or of a model's heads with the best first."""
     if not alignments.choose_head:
-        from clearhead.evaluation.link_files import rate_link_files
+        from clearhead.evaluation.alignment import rate_link_files
 
         if alignments.model is not None:
             raise ConfigError("--model is only used with --choose-head. Give both, or neither.")

@@ -224,7 +224,7 @@ def _alignment_rule(
     from clearhead.decoding.annotation import read_head
     from clearhead.decoding.head_choice import read_choice
 
-    config = translator.attention_config
+    config = translator.attending_engine.config
     if not (shown.align or shown.draw or shown.head or any(cross_attention_heads(config))):
         return None  # a search can be explained without attention
     if shown.head is not None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from clearhead.cli.model_option import ModelChoice
     from clearhead.cli.translate_options import EngineOptions, LineOptions
+    from clearhead.decoding.annotation import SentenceAligner
     from clearhead.decoding.pipeline import TranslationOptions
     from clearhead.decoding.search.settings import SearchSettings
-    from clearhead.decoding.sentence_aligner import SentenceAligner
 
 # Not .txt, which is translated line by line unless --document is given.
 _BY_EXTENSION = (".md", ".markdown", ".html", ".htm", ".srt", ".vtt", ".docx")
@@ -116,8 +116,8 @@ def run_document(
     engine: "EngineOptions",
 ) -> None:
     """Translate a document to a file, which appears when it is complete, or to standard output."""
+    from clearhead.decoding.annotation import SentenceAligner
     from clearhead.decoding.engines.engine import EngineNeeds
-    from clearhead.decoding.sentence_aligner import SentenceAligner
     from clearhead.documents import DocumentOptions, translate_document
     from clearhead.files.writing import write_file
 

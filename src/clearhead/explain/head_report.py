@@ -11,10 +11,8 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import word_links, words_of
 from clearhead.evaluation.alignment import GoldLinks, alignment_error_rate
-from clearhead.evaluation.counts import compute_counts
-from clearhead.evaluation.multiple_tests import holm, randomised_sums
-from clearhead.evaluation.scores import Score
-from clearhead.evaluation.significance import Resampling, compare
+from clearhead.evaluation.scores import Score, compute_counts
+from clearhead.evaluation.significance import Resampling, compare, holm, randomised_sums
 from clearhead.explain.head_importance import head_importance, loss_score, losses_alone, losses_without
 from clearhead.explain.head_kind import HeadStatistics, kind_of_head
 from clearhead.explain.head_statistics import AttentionSummary, measure_attention

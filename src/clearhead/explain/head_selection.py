@@ -9,9 +9,8 @@ from clearhead.decoding.head_choice import HeadChoice, rate_heads, save_choice
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import Links
 from clearhead.errors import ConfigError, DataError, printable
-from clearhead.evaluation.alignment import GoldLinks, alignment_error_rate
+from clearhead.evaluation.alignment import GoldLinks, alignment_error_rate, read_gold_links
 from clearhead.evaluation.ibm_alignment import ibm_model1_links
-from clearhead.evaluation.link_files import read_gold_links
 from clearhead.evaluation.scores import Score
 from clearhead.files.line_input import whole_input
 from clearhead.formats.model_folder import find_model, load_config

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from torch import Tensor
 
 from clearhead.decoding.alignment import Head, cross_attention
-from clearhead.decoding.search.beam import beam_search
+from clearhead.decoding.search.beam import SearchObserver, beam_search
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis, best_attainable
 from clearhead.decoding.search.rules import Rules
@@ -95,8 +95,8 @@ def explain_search(
 
 
 @dataclass
-class SearchRecorder:
-    """A SearchObserver that records the search of one sentence."""
+class SearchRecorder(SearchObserver):
+    """Records the search of one sentence."""
 
     settings: SearchSettings
     limit: int
@@ -106,10 +106,6 @@ class SearchRecorder:
     survivors: list[list[list[int]]] = field(default_factory=list)  # the tokens of the kept hypotheses of each step
     pool: list[EndedHypothesis] = field(default_factory=list)
     stop_reason: str = ""
-
-    def is_wanted(self, number: int) -> bool:
-        """Return True."""
-        return True
 
     def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
         """Find the best tokens that a rule hides, and the name of the rule."""

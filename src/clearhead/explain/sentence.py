@@ -143,7 +143,7 @@ class _TranslationExplainer:
         if text is not None:
             ids = tokeniser.encode([text])[0]
             check_text(text, ids, tokeniser, "target")
-            longest = self.translator.engine.info.max_length
+            longest = self.translator.engine.config.position_limit
             if longest is not None and len(ids) >= longest:
                 raise DataError(f"the target has {len(ids)} tokens, but this model writes at most {longest - 1}.")
             return _Target((*ids, eos), text, is_given=True)

@@ -10,7 +10,7 @@ from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
-from clearhead.evaluation.counts import compute_counts
+from clearhead.evaluation.scores import compute_counts
 from clearhead.evaluation.significance import difference_interval
 from clearhead.export.certificate import BleuDifference, Divergence, NumericDifference
 from clearhead.export.probe import ComparedProgram

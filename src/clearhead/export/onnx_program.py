@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clearhead.decoding.engines.stepwise_engine import StepwiseEngine
+from clearhead.decoding.engines.numpy_engine import StepwiseEngine
 from clearhead.formats.onnx_transformer import key_value_names
 from clearhead.model.config import ModelConfig
 from clearhead.model.numpy_transformer import Array, Ids

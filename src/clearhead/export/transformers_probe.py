@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from clearhead.decoding.engines.engine import EngineNeeds, ModelInfo, Request, batches_by_length
+from clearhead.decoding.engines.engine import EngineNeeds, Request, batches_by_length
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.export.probe import ComparedProgram, Rows
@@ -37,11 +37,6 @@ class TransformersEngine:
         self.config = config
         self.described = f"transformers {metadata.version('transformers')}, cpu, float32"
         self.model: Any = transformers.MarianMTModel.from_pretrained(str(folder), dtype=torch.float32).eval()
-
-    @property
-    def info(self) -> ModelInfo:
-        """The special ids and the length limit of the model."""
-        return ModelInfo.of(self.config)
 
     def lacks(self, needs: EngineNeeds) -> str | None:
         """Return why it does not support `needs`, or None: here it only searches greedily."""

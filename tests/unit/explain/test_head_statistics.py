@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from clearhead.decoding.alignment import AlignmentRule, Head, align
+from clearhead.decoding.alignment import AlignmentRule, Head
 from clearhead.errors import DataError
 from clearhead.explain.head_kind import HeadStatistics
 from clearhead.explain.head_statistics import AttentionReader, measure_attention
@@ -18,6 +18,7 @@ from clearhead.model.probe import Probe
 from clearhead.model.probed import ProbedModel
 from clearhead.steps import Trace
 from tests.parity.models import make_model
+from tests.unit.decoding.toys import align
 
 PAIRS = [
     TokenPair((3, 4, 5, 2), (6, 7, 2)),

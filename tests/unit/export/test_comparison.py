@@ -9,7 +9,7 @@ import pytest
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.errors import DataError
-from clearhead.evaluation.counts import compute_counts
+from clearhead.evaluation.scores import compute_counts
 from clearhead.evaluation.significance import Resampling, compare, difference_interval
 from clearhead.export.comparison import (
     compare_bleu,

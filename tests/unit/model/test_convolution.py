@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from clearhead.decoding.alignment import Head, align, cross_attention
+from clearhead.decoding.alignment import Head, cross_attention
 from clearhead.model import build_model
 from clearhead.model.config import ModelConfig, read_config
 from clearhead.model.convolution import (
@@ -19,6 +19,7 @@ from clearhead.model.convolutional import ConvolutionalModel
 from clearhead.model.stack import Stack
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import NO_TRACE
+from tests.unit.decoding.toys import align
 
 
 def make_model(**changes: object) -> ConvolutionalModel:
