@@ -1,7 +1,7 @@
 """Explanations over HTTP: /v1/explain, /v1/explain/page, /v1/what-if and /v1/compare.
 
-A process of its own computes them, so that they never delay translations: it has a queue with a limit, a limit of
-tokens and of time, and is started again if it ends. Status 501 says that PyTorch is not installed on the server.
+A process of its own computes them, so that no translation waits for them in the queue: it has a queue with a limit, a
+limit of tokens and of time, and is started again if it ends. Status 501 says that PyTorch is not installed.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Processes of their own for work that takes long: a request never delays translations, and can be ended at any time.
+"""Processes of their own for work that takes long: it is never in the queue of translations, and can be ended any time.
 
 A process starts on first use, answers one request at a time through pipes, and is replaced when it ends or is killed
 at its time limit. The number of requests that wait is limited.
