@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.model_option import Device, ModelOption, chosen_model
+from clearhead.cli.model_option import Device, ModelChoice, ModelOption, chosen_model, translation_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.cli.translate_progress import show_interruption
+from clearhead.cli.translate_progress import interrupted
 from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
 if TYPE_CHECKING:
@@ -84,6 +84,10 @@ class ScoreOptions:
 class ScorerOptions:
     """How the model runs, and what it does with lines that are too long."""
 
+    language: Annotated[
+        str | None,
+        typer.Option("--to", help="Target language: of a built-in model, or for a model with several."),
+    ] = None
     too_long: Annotated[
         TooLongLines,
         typer.Option(
@@ -121,19 +125,15 @@ def score(
 ) -> None:
     """Compute the log-probability (natural logarithm) and perplexity of given sentences under a model."""
     try:
-        from clearhead.decoding.windowed_job import JobInterrupted
-
-        folder = chosen_model(model, files)
+        choice = translation_model(chosen_model(model, files), files, None, scorer.language)
         shown.check()
         if files.count("-") > 1:
             raise ConfigError("standard input can only be read once. Give a file for one of them.")
-        _check_output(shown.output, folder, files)
-        try:
-            with _counter(files[-1], shown.output) as count:
-                outcome = _score(folder, files, shown, scorer, count)
-        except JobInterrupted as interruption:
-            show_interruption(interruption.num_done if shown.output is not None else 0)
-            raise typer.Exit(130) from None
+        _check_output(shown.output, choice, files)
+        with _counter(files[-1], shown.output) as count:
+            outcome = _score(choice, files, shown, scorer, count)
+    except KeyboardInterrupt as interruption:
+        raise interrupted(interruption) from None
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
             raise ClearheadError(not_installed("score", missing.name, "translate")) from None
@@ -145,16 +145,17 @@ def score(
 
 
 def _score(
-    model: Path, files: list[str], shown: ScoreOptions, options: ScorerOptions, count: Callable[[int], None]
+    model: ModelChoice, files: list[str], shown: ScoreOptions, options: ScorerOptions, count: Callable[[int], None]
 ) -> ScoringOutcome:
     from clearhead.decoding.scoring import open_scorer, read_pairs
     from clearhead.decoding.scoring_job import ScoringJob, check_num_files
 
     scorer = open_scorer(
-        model,
+        model.path,
         device=options.device.value,
         precision=options.precision.value,
         too_long=options.too_long.value,
+        language=model.language,
     )
     check_num_files(len(files), has_source=scorer.has_source)
     job = ScoringJob(scorer, shown.job_output())
@@ -165,7 +166,7 @@ def _score(
     )
 
 
-def _check_output(output: Path | None, model: Path, files: list[str]) -> None:
+def _check_output(output: Path | None, model: ModelChoice, files: list[str]) -> None:
     """Raise an error, before the model is loaded, if the output cannot be written or would overwrite an input."""
     from clearhead.files.destination import Output, check_outputs, check_standard_output
     from clearhead.files.line_output import COMPANIONS
@@ -176,7 +177,7 @@ def _check_output(output: Path | None, model: Path, files: list[str]) -> None:
         check_standard_output(files)
     else:
         outputs = [Output(output, companions=COMPANIONS)]
-        check_outputs(outputs, files, model_files=model_files(find_model(model)))
+        check_outputs(outputs, files, model_files=model_files(find_model(model.path)))
 
 
 @contextmanager

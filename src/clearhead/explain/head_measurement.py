@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.engines.torch_engine import TorchEngine
-from clearhead.decoding.scoring import Scorer, open_scorer
+from clearhead.decoding.scoring import Scorer, open_scorer, tagged
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError, printable
@@ -16,8 +16,7 @@ from clearhead.explain.checks import check_test_set, refuse_exported
 from clearhead.explain.head_report import HeadReport, Progress, hidden_progress, measure_heads, with_bleu
 from clearhead.explain.head_selection import checked_gold_links, counted_links, read_texts
 from clearhead.files.input import whole_input
-from clearhead.formats.model_folder import ModelFolder, find_model
-from clearhead.text.special import language_tag
+from clearhead.formats.model_folder import ModelFolder
 from clearhead.text.tokeniser import split_tag
 
 
@@ -47,12 +46,12 @@ def report_heads(
     Without gold links, the alignments of cross-attention are rated against links counted in the texts.
     """
     refuse_exported(path)
-    scorer = open_scorer(path, device=device, precision=precision)
+    scorer = open_scorer(path, device=device, precision=precision, language=request.language)
     texts = _read(scorer, files)[: request.num_lines]
     if not texts:
         raise DataError(f"{printable(files[-1])} is empty. Give at least one sentence.")
     links = _links(scorer, texts, request)
-    texts = _with_language(scorer, texts, request.language, find_model(path).language)
+    texts = [(tagged(source, scorer.language), target) for source, target in texts]
     report = measure_heads(scorer.model, scorer.vocabularies, texts, links, request.resampling, progress)
     if links is not None:
         kind = "counted" if request.gold_links is None else "gold"
@@ -82,24 +81,3 @@ def _links(scorer: Scorer, texts: Sequence[tuple[str, str]], request: HeadReques
         return checked_gold_links(request.gold_links, plain_texts)
     links = counted_links(plain_texts)
     return links if any(line.sure for line in links) else None
-
-
-def _with_language(
-    scorer: Scorer, texts: Sequence[tuple[str, str]], language: str | None, own_language: str | None
-) -> list[tuple[str, str]]:
-    """Return the texts with the tag of a given target language, or else of the language of a built-in model."""
-    tags = scorer.vocabularies.source.tags if scorer.has_source else ()
-    if language is not None and language not in tags:
-        allowed = f"It translates to {', '.join(sorted(tags))}." if tags else "It has one target language: remove it."
-        raise ConfigError(
-            f"'{printable(language)}' is not a target language of this model. {allowed}", options=("language",)
-        )
-    chosen = own_language if language is None else language
-    if chosen is None or chosen not in tags:
-        return list(texts)
-    return [(tagged(source, chosen), target) for source, target in texts]
-
-
-def tagged(source: str, language: str) -> str:
-    """Return a sentence with the tag of its target language, unless it has one."""
-    return source if split_tag(source)[0] is not None else f"{language_tag(language)} {source}"
