@@ -17,11 +17,11 @@ from clearhead.serve.access import client_of
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError, JsonResponse
 from clearhead.serve.catalogue import Route
+from clearhead.serve.detection import detect_sources
 from clearhead.serve.middleware import notes_of
 from clearhead.serve.model_pool import ModelWorker
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
-from clearhead.serve.source_languages import detect_sources
 from clearhead.serve.translation_task import TranslationTask, num_sentences
 from clearhead.settings import Settings
 
