@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, not_installed, printable
+from clearhead.errors import printable
 
 if TYPE_CHECKING:
     from clearhead.export.certificate import Certificate
-
-_EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
 
 
 @dataclass(frozen=True)
@@ -89,10 +87,6 @@ def export(
             raise typer.Exit(1) from None
     except KeyboardInterrupt:
         typer.echo(f"clearhead: interrupted. {printable(str(folder))} was not written.", err=True)
-        raise
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("export", missing.name, "train")) from None
         raise
     _show(result, as_json=as_json)
     typer.echo(f"clearhead: wrote {printable(str(folder))}, with its certificate in certificate.md.", err=True)

@@ -5,9 +5,7 @@ from typing import Annotated
 
 import typer
 
-from clearhead.errors import ClearheadError, not_installed, printable
-
-_EXTRA = {"torch", "safetensors", "sentencepiece"}
+from clearhead.errors import printable
 
 
 def import_(
@@ -26,14 +24,9 @@ def import_(
 ) -> None:
     """Read a model of another program, and write it as a model folder of clearhead."""
     target = output if output is not None else Path(f"{folder.resolve().name}-imported")
-    try:
-        from clearhead.export.importing import import_model
+    from clearhead.export.importing import import_model
 
-        result = import_model(folder, target)
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("import", missing.name, "train")) from None
-        raise
+    result = import_model(folder, target)
     if as_json:
         import json
 

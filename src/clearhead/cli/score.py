@@ -10,25 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.model_option import Device, ModelChoice, ModelOption, chosen_model, translation_model
+from clearhead.cli.model_option import (
+    Device,
+    DeviceOption,
+    ModelChoice,
+    ModelOption,
+    ModelPrecision,
+    PrecisionOption,
+    chosen_model,
+    translation_model,
+)
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.translate_progress import interrupted
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from clearhead.decoding.scoring import ScoreTotal
     from clearhead.decoding.scoring_job import ScoreOutput
-
-_EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
-
-
-class ModelPrecision(StrEnum):
-    """The number format of the model."""
-
-    auto = "auto"
-    float32 = "float32"
-    bfloat16 = "bfloat16"
-    float16 = "float16"
 
 
 class TooLongLines(StrEnum):
@@ -94,8 +92,8 @@ class ScorerOptions:
             help="For lines that are longer than the model supports: stop with an error (refuse), or skip them."
         ),
     ] = TooLongLines.refuse
-    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto
-    precision: Annotated[ModelPrecision, typer.Option(help="Number type to compute in.")] = ModelPrecision.auto
+    device: DeviceOption = Device.auto
+    precision: PrecisionOption = ModelPrecision.auto
 
 
 @dataclass(frozen=True)
@@ -134,10 +132,6 @@ def score(
             outcome = _score(choice, files, shown, scorer, count)
     except KeyboardInterrupt as interruption:
         raise interrupted(interruption) from None
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("score", missing.name, "translate")) from None
-        raise
     if outcome.is_complete_already:
         typer.echo(f"clearhead: {printable(str(shown.output))} is already complete.", err=True)
     else:

@@ -24,7 +24,7 @@ from clearhead.cli.translate_options import (
     rule_with_flags,
 )
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress, interrupted
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.errors import ClearheadError, ConfigError, printable
 from clearhead.retired import removed
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from clearhead.decoding.translator import Translator
     from clearhead.formats.model_folder import ModelFolder
 
-_EXTRA = "torch"
 _SHORT = 800  # characters
 _MANY = 500  # lines that take NumPy several seconds
 
@@ -137,10 +136,6 @@ def translate(
             job.run(lines.output, window=window, resume=lines.resume)
     except KeyboardInterrupt as interruption:
         raise interrupted(interruption) from None
-    except ModuleNotFoundError as missing:
-        if missing.name == _EXTRA:
-            raise ClearheadError(not_installed("translate", missing.name, "translate")) from None
-        raise
 
 
 def _line_options(
