@@ -8,6 +8,7 @@ import typer
 
 from clearhead.cli.model_option import Device, DeviceOption, ModelOption, ModelPrecision, PrecisionOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.output import print_json
 from clearhead.cli.text_lines import TextLineOptions, UnknownWordNotes
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
 from clearhead.errors import DataError
@@ -144,9 +145,7 @@ def _show(report: "LabelReport", *, as_json: bool) -> None:
     from clearhead.evaluation.label_report import label_tables
 
     if as_json:
-        import json
-
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False))
+        print_json(report.to_dict())
     else:
         draw(label_tables(report))
 

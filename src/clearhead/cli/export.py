@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.output import print_json
 from clearhead.errors import printable
 
 if TYPE_CHECKING:
@@ -101,9 +102,7 @@ def _status() -> AbstractContextManager[object]:
 
 def _show(certificate: "Certificate", *, as_json: bool) -> None:
     if as_json:
-        import json
-
-        typer.echo(json.dumps(certificate.to_dict(), ensure_ascii=False))
+        print_json(certificate.to_dict())
         return
     from clearhead.export.certificate_text import certificate_rows
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from clearhead.cli.output import print_json
 from clearhead.errors import printable
 
 
@@ -28,10 +29,8 @@ def import_(
 
     result = import_model(folder, target)
     if as_json:
-        import json
-
         data = {"kind": result.kind, "parameters": result.parameters, "folder": str(result.folder)}
-        typer.echo(json.dumps(data, ensure_ascii=False))
+        print_json(data)
     typer.echo(
         f"clearhead: imported {result.kind} with {result.parameters:,} parameters into {printable(str(target))}.",
         err=True,

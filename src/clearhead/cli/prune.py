@@ -10,6 +10,7 @@ import typer
 from clearhead.cli.heads import HeadForm
 from clearhead.cli.model_option import Device, DeviceOption, ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.output import print_json
 from clearhead.errors import ConfigError, printable
 
 if TYPE_CHECKING:
@@ -161,9 +162,7 @@ def _show(report: "PruningReport", form: HeadForm) -> None:
     from clearhead.explain.head_tables import pruning_table, to_csv
 
     if form is HeadForm.json:
-        import json
-
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False))
+        print_json(report.to_dict())
     elif form is HeadForm.csv:
         typer.echo(to_csv(report.rows), nl=False)
     elif form is HeadForm.markdown:

@@ -21,6 +21,7 @@ from clearhead.cli.model_option import (
     translation_model,
 )
 from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.output import print_json
 from clearhead.cli.translate_progress import interrupted
 from clearhead.errors import ConfigError, printable
 
@@ -193,7 +194,6 @@ def _counter(name: str, output: Path | None) -> Iterator[Callable[[int], None]]:
 
 def _show(outcome: ScoringOutcome, shown: ScoreOptions) -> None:
     """Print the total: to stdout if it is the result, otherwise to stderr."""
-    import json
 
     from clearhead.decoding.scoring_job import finite
     from clearhead.evaluation.scores import perplexity
@@ -209,7 +209,7 @@ def _show(outcome: ScoringOutcome, shown: ScoreOptions) -> None:
             "perplexity": None if score is None else finite(score.value),
             "signature": None if score is None else score.signature,
         }
-        typer.echo(json.dumps(record, ensure_ascii=False))
+        print_json(record)
         return
     skipped = f", {sums.num_skipped:,} too long and skipped" if sums.num_skipped else ""
     earlier = f" (and {outcome.num_earlier:,} in an earlier run)" if outcome.num_earlier else ""

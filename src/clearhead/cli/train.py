@@ -4,10 +4,11 @@ import os
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from clearhead.cli.output import print_json
 from clearhead.cli.train_ranks import as_rank, check_number, check_ranks, membership_of, start_ranks
 from clearhead.errors import ClearheadError, RunError, printable
 
@@ -190,7 +191,7 @@ def _show_plan(request: "PlanRequest", as_json: bool) -> None:
     with TemporaryDirectory() as place, RunFolder.create_for_plan(place) as folder, Reporter() as reporter:
         run_plan = make_plan(request, folder, reporter)
     if as_json:
-        _print_json(run_plan.to_data())
+        print_json(run_plan.to_data())
     else:
         typer.echo(plan_table(run_plan))
 
@@ -208,7 +209,7 @@ def _show_forecast(settings: "RunConfig", as_json: bool) -> None:
     with TemporaryDirectory() as place, RunFolder.create_for_plan(place) as folder, Reporter() as reporter:
         forecast = make_forecast(settings, folder, reporter)
     if as_json:
-        _print_json(forecast.to_data())
+        print_json(forecast.to_data())
     else:
         typer.echo(str(forecast))
 
@@ -217,9 +218,7 @@ def _help(as_json: bool) -> None:
     from clearhead.training.config_help import config_help_data, help_config
 
     if as_json:
-        import json
-
-        typer.echo(json.dumps(config_help_data(), ensure_ascii=False))
+        print_json(config_help_data())
     else:
         typer.echo(help_config(), nl=False)
 
@@ -290,7 +289,7 @@ def _finish(
             raise typer.Exit(130) from None
         _stop(how)
     if as_json:
-        _print_json({"run": str(folder), **outcome.to_data()})
+        print_json({"run": str(folder), **outcome.to_data()})
     else:
         _show(outcome, folder)
     if outcome.stopped == "interrupted":
@@ -308,7 +307,7 @@ def _train_seeds(settings: "RunConfig", folder: Path, seeds: int, resume: bool, 
     except KeyboardInterrupt:
         _stop(how)
     if as_json:
-        _print_json({"run": str(folder), **report.to_data()})
+        print_json({"run": str(folder), **report.to_data()})
     else:
         _show_seeds(report, folder)
     if report.is_interrupted:
@@ -318,12 +317,6 @@ def _train_seeds(settings: "RunConfig", folder: Path, seeds: int, resume: bool, 
 def _stop(how: str) -> NoReturn:
     typer.echo(f"clearhead: interrupted. To resume: clearhead train {how}", err=True)
     raise typer.Exit(130)
-
-
-def _print_json(data: dict[str, Any]) -> None:
-    import json
-
-    typer.echo(json.dumps(data, ensure_ascii=False))
 
 
 def _show(outcome: "Outcome", folder: Path) -> None:
