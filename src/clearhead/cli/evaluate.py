@@ -11,13 +11,12 @@ import typer
 from clearhead.cli.evaluation_output import Form, show, waiting
 from clearhead.cli.model_option import ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from clearhead.evaluation.report import EvaluationReport, EvaluationRequest, Requirement
     from clearhead.evaluation.scores import Score
 
-_EXTRA = {"sacrebleu", "numpy", "torch", "safetensors", "sentencepiece"}
 _AER = "aer"
 _NUM_HEADS = 5  # the best ones, which are shown
 _POOR_ERROR = 50.0  # per cent: a head that disagrees with most of the estimated links
@@ -208,19 +207,14 @@ def evaluate(
     results: ResultOptions,
 ) -> None:
     """Score translations with BLEU, chrF, TER and exact match: confidence intervals, significance tests, leaks."""
-    try:
-        required = _requirements(results.require or [])
-        alignment_scores = _alignment_scores(texts, alignments)
-        _check_required(required, bool(alignment_scores))
-        report = None
-        has_texts = bool(texts.reference or texts.files or texts.system)
-        if not alignments.choose_head and (has_texts or not alignment_scores):
-            report = _measure(texts, training, metrics.request(required))
-        show(report, alignment_scores, Form.json if results.as_json else results.form)
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("evaluate", missing.name, "train")) from None
-        raise
+    required = _requirements(results.require or [])
+    alignment_scores = _alignment_scores(texts, alignments)
+    _check_required(required, bool(alignment_scores))
+    report = None
+    has_texts = bool(texts.reference or texts.files or texts.system)
+    if not alignments.choose_head and (has_texts or not alignment_scores):
+        report = _measure(texts, training, metrics.request(required))
+    show(report, alignment_scores, Form.json if results.as_json else results.form)
     judged = alignment_scores[:1] if alignments.choose_head else alignment_scores  # the chosen head
     failures = _failures(report, judged, required)
     for sentence in failures:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clearhead.cli.output import print_json
+
 if TYPE_CHECKING:
     from clearhead.experiments import Experiment
 
@@ -108,10 +110,8 @@ def _list_experiments(as_json: bool) -> None:
     listed = [(name, experiment.TITLE, "seconds") for name, experiment in EXPERIMENTS.items()]
     listed += [(name, study.title, study.duration) for name, study in STUDIES.items()]
     if as_json:
-        import json
-
         entries = [{"name": name, "title": title, "duration": duration} for name, title, duration in listed]
-        typer.echo(json.dumps(entries, ensure_ascii=False))
+        print_json(entries)
         return
     from rich.console import Console
     from rich.table import Table

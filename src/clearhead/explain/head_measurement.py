@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clearhead.decoding.engines.engine import DeviceName
 from clearhead.decoding.engines.torch_engine import TorchEngine
-from clearhead.decoding.scoring import Scorer, open_scorer
+from clearhead.decoding.scoring import Scorer, open_scorer, tagged
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError, printable
@@ -14,10 +14,10 @@ from clearhead.evaluation.alignment import GoldLinks
 from clearhead.evaluation.significance import Resampling
 from clearhead.explain.checks import check_test_set, refuse_exported
 from clearhead.explain.head_report import HeadReport, Progress, measure_heads, with_bleu
-from clearhead.explain.head_selection import links_signature, read_links, read_texts, with_tags
+from clearhead.explain.head_selection import links_signature, read_links, read_texts
 from clearhead.explain.token_pairs import no_progress
 from clearhead.files.line_input import whole_input
-from clearhead.formats.model_folder import ModelFolder, find_model
+from clearhead.formats.model_folder import ModelFolder
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ def report_heads(
     Without gold links, the alignments of cross-attention are rated against links counted in the texts.
     """
     refuse_exported(path)
-    scorer = open_scorer(path, device=device, precision="float32")
+    scorer = open_scorer(path, device=device, precision="float32", language=request.language)
     texts = _read(scorer, files)[: request.num_lines]
     if not texts:
         raise DataError(f"{printable(files[-1])} is empty. Give at least one sentence.")
     links = _links(scorer, texts, request)
-    texts = _with_language(scorer, texts, request.language, find_model(path).language)
+    texts = [(tagged(source, scorer.language), target) for source, target in texts]
     report = measure_heads(scorer.model, scorer.vocabularies, texts, links, request.resampling, progress)
     if links is not None:
         signature = links_signature(request.gold_links, texts)
@@ -76,16 +76,3 @@ def _links(scorer: Scorer, texts: Sequence[tuple[str, str]], request: HeadReques
         return None
     links = read_links(request.gold_links, texts)
     return links if request.gold_links is not None or any(line.sure for line in links) else None
-
-
-def _with_language(
-    scorer: Scorer, texts: Sequence[tuple[str, str]], language: str | None, own_language: str | None
-) -> list[tuple[str, str]]:
-    """Return the texts with the tag of a given target language, or else of the language of a built-in model."""
-    tags = scorer.vocabularies.source.tags if scorer.has_source else ()
-    if language is not None and language not in tags:
-        allowed = f"It translates to {', '.join(sorted(tags))}." if tags else "It has one target language: remove it."
-        raise ConfigError(
-            f"'{printable(language)}' is not a target language of this model. {allowed}", options=("language",)
-        )
-    return with_tags(texts, own_language if language is None else language, scorer.vocabularies)
