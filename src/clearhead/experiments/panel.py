@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, cycle
+from itertools import chain, cycle, product
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STYLES = (
-    *((BLUE, "o-"), (VERMILION, "s-"), (GREEN, "^-"), (INK, "D-"), (GREY, "v-")),
-    *((BLUE, "o--"), (VERMILION, "s--"), (GREEN, "^--"), (INK, "D--"), (GREY, "v--")),
-)
+_MARKERS = {BLUE: "o", VERMILION: "s", GREEN: "^", INK: "D", GREY: "v"}
+STYLES = [(colour, f"{marker}{dash}") for dash, (colour, marker) in product(("-", "--"), _MARKERS.items())]
 _MOST_IN_A_ROW = 3
 _LEAST_WIDTH = 10.0  # inches: the title and the legend need them
 _WIDTH_OF_BARS = 0.8  # of one group
 _LABEL_WIDTH = 13  # characters of a line under a group of bars
+_MOST_WIDE_LABELS = 4  # more groups get narrow labels
 
 Series = dict[str, list[tuple[Cell, float]]]  # name of a line or a colour of bars -> its points
 
@@ -103,6 +102,8 @@ def draw_panels(result: Experiment, figure: "Figure", panels: Sequence[Panel]) -
         if "x" in panel.log:
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter("{x:,.0f}")
+        elif isinstance(places[0], int):
+            axes.locator_params("x", integer=True)
         if "y" in panel.log:
             axes.set_yscale("log", nonpositive="mask")
             axes.yaxis.set_major_formatter("{x:g}")
@@ -123,10 +124,11 @@ def _draw_lines(axes: "Axes", series: Series, places: list[Cell], styles: Mappin
 
 
 def _draw_bars(axes: "Axes", series: Series, places: list[Cell], styles: Mapping[str, tuple[str, str]]) -> None:
-    width = _WIDTH_OF_BARS / len(series)
+    thickness = _WIDTH_OF_BARS / len(series)
     for number, (name, points) in enumerate(series.items()):
-        middles = [places.index(place) + (number - (len(series) - 1) / 2) * width for place, _ in points]
-        bars = axes.bar(middles, [height for _, height in points], width, color=styles[name][0], label=name)
+        middles = [places.index(place) + (number - (len(series) - 1) / 2) * thickness for place, _ in points]
+        bars = axes.bar(middles, [height for _, height in points], thickness, color=styles[name][0], label=name)
         axes.bar_label(bars, [format_cell(height) for _, height in points], padding=2, fontsize=10)
-    axes.set_xticks(range(len(places)), [fill(str(place), _LABEL_WIDTH) for place in places])
+    width, size = (_LABEL_WIDTH, 11) if len(places) <= _MOST_WIDE_LABELS else (8, 8)
+    axes.set_xticks(range(len(places)), [fill(str(place), width) for place in places], fontsize=size)
     axes.margins(y=0.1)  # for the numbers above the bars
