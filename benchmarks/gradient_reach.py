@@ -23,9 +23,9 @@ from torch import Tensor
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import read_texts
 from clearhead.decoding.translator import Translator
-from clearhead.experiments.experiment import Experiment
-from clearhead.experiments.picture import save_picture
 from clearhead.model import Batch
+from clearhead.studies.experiment import Experiment
+from clearhead.studies.picture import save_picture
 from clearhead.studies.variants import VARIANTS
 from halves import print_machine, print_table
 from readers import find_file

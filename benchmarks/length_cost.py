@@ -12,8 +12,8 @@ from pathlib import Path
 
 import torch
 
-from clearhead.experiments.picture import save_picture
-from clearhead.studies import length_cost
+from clearhead.studies import length_cost, run_study
+from clearhead.studies.picture import save_picture
 
 
 def show(part: str, num_done: int, total: int) -> None:
@@ -31,7 +31,8 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, help="an SVG or PNG file; needs Matplotlib")
     options = parser.parse_args()
     lengths = tuple(length for length in length_cost.FULL.lengths if length <= options.longest)
-    result = length_cost.run(0, replace(length_cost.FULL, lengths=lengths, device=options.device), show)
+    sizes = replace(length_cost.FULL, lengths=lengths, device=options.device)
+    result = run_study("length-cost", sizes=sizes, show=show)
     if options.json is not None:
         options.json.write_text(result.to_json(), encoding="utf-8")
     if options.picture is not None:

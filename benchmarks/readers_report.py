@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.picture import save_picture
+from clearhead.studies.experiment import Cell, Experiment, ResultTable
+from clearhead.studies.picture import save_picture
 from clearhead.studies.variants import VARIANTS
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clearhead.errors import ClearheadError
-from clearhead.experiments.colours import BLUE, GREEN, GREY, INK, VERMILION
-from clearhead.experiments.experiment import Experiment
-from clearhead.experiments.picture import check_picture, save_picture
+from clearhead.plots import BLUE, GREEN, GREY, INK, VERMILION
+from clearhead.studies.experiment import Experiment
+from clearhead.studies.picture import check_picture, save_picture
 from clearhead.studies.variants import VARIANTS
 from halves import print_table
 

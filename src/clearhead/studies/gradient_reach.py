@@ -14,15 +14,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
 from clearhead.model import Batch, Loss, ModelConfig, SequenceModel, build_model
-from clearhead.studies.learning import BatchMaker, Learner, LossOf, Show, StudyRecipe, held_out, set_training, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
+from clearhead.studies.learning import BatchMaker, Learner, LossOf, Show, StudyRecipe, held_out, set_training
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import EOS, FIRST
 from clearhead.studies.variants import MAIN, VARIANTS, matched_config
 
-NAME = "gradient-reach"
+CLAIM = (
+    "Recurrent models may forget the past and suffer from vanishing gradients, and convolutions see only near "
+    "words; attention connects all words directly."
+)
 KINDS = ("translation", "language model")
 MEASURES = ("norm before training", "share before training", "share after training", "right answers")
 _SIDES = {"translation": "encoder", "language model": "decoder"}  # whose embeddings are read
@@ -66,18 +68,14 @@ class ReachSizes:
 SMALL = ReachSizes()
 
 
-def run(seed: int, sizes: ReachSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: ReachSizes, show: Show) -> Measurement:
     """Measure gradients of all variants before and after training."""
     columns = ("variant", "measure", *(f"{length} words" for length in sizes.lengths))
     tables = []
     for kind in KINDS:
         rows = chain.from_iterable(measure(name, kind, sizes, seed, show) for name in _VARIANTS[kind])
         tables.append(ResultTable(_TITLES[kind], columns, tuple(rows)))
-    claim = (
-        "Recurrent models may forget the past and suffer from vanishing gradients, and convolutions see only near "
-        "words; attention connects all words directly."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, "", tuple(tables))
+    return Measurement("", tuple(tables))
 
 
 def measure(name: str, kind: str, sizes: ReachSizes, seed: int, show: Show) -> list[tuple[Cell, ...]]:

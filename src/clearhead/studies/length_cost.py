@@ -13,15 +13,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
 from clearhead.model import Batch, SequenceModel, build_model
-from clearhead.studies.learning import Show, set_training, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
+from clearhead.studies.learning import Show, set_training
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import FIRST
 from clearhead.studies.variants import VARIANTS, matched_config, num_parameters
 
-NAME = "length-cost"
+CLAIM = "The cost of attention grows with the square of the length; a recurrent model works through one word at a time."
 COMPARED = {"recurrent-scaled": "recurrent", "convolutional": "convolutional", "transformer": "Transformer"}
 _WARM_UP = 16  # tokens
 _MIB = 2**20
@@ -70,7 +69,7 @@ class LengthCosts:
     decoded: list[tuple[float, float]]
 
 
-def run(seed: int, sizes: LengthCostSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: LengthCostSizes, show: Show) -> Measurement:
     """Measure all architectures at every length."""
     results = [measure(name, sizes, seed, show) for name in COMPARED]
     counts = [result.num_parameters for result in results]
@@ -83,10 +82,7 @@ def run(seed: int, sizes: LengthCostSizes = SMALL, show: Show = silent) -> Exper
         _table("decoding one token after a past of each length", sizes, [result.decoded for result in results]),
         ResultTable("the models", ("architecture", "parameters"), tuple(zip(_NAMES, counts, strict=True))),
     )
-    claim = (
-        "The cost of attention grows with the square of the length; a recurrent model works through one word at a time."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding_of(tables[:2]), tables)
+    return Measurement(finding_of(tables[:2]), tables)
 
 
 def _table(title: str, sizes: LengthCostSizes, costs: Sequence[Sequence[tuple[float, float]]]) -> ResultTable:

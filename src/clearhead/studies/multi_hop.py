@@ -14,8 +14,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
 from clearhead.explain.rollout import rollout
 from clearhead.model import Batch, Loss, Transformer
 from clearhead.model.config import read_config
@@ -23,12 +21,13 @@ from clearhead.model.gates import closed_gates
 from clearhead.model.heads import every_head
 from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.tracing import PartTrace
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
 from clearhead.studies.learning import Learner, Show, StudyRecipe, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.picture import Panel
 from clearhead.studies.variants import num_parameters
 from clearhead.worksheet.arrays import Array
 
-NAME = "multi-hop"
+CLAIM = "To know what 'it' is, one layer of attention is not enough: the next one must use what it has found."
 _VOCABULARY = (
     "he where it "
     "Karin Anna Maria Julia Petra Helga Sofia Ingrid Nora Vera Wanda Clara Elena Lotte Irma Frida Olga Ursula "
@@ -284,7 +283,7 @@ def look_inside(model: Transformer, sizes: HopSizes, seed: int) -> tuple[ResultT
     )
 
 
-def run(seed: int, sizes: HopSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: HopSizes, show: Show) -> Measurement:
     """Train and test all models, and look into the one that answers most questions of three hops."""
     models = {name: train(name, sizes, seed, show) for name in MODELS}
     shares = {name: accuracies(partial(answers, model), sizes, seed) for name, model in models.items()}
@@ -296,8 +295,7 @@ def run(seed: int, sizes: HopSizes = SMALL, show: Show = silent) -> Experiment:
     title = f"share of right answers after {sizes.steps:,} updates; a guess is right in {1 / CHAINS}"
     best = max(LAYERS, key=lambda name: shares[name][2])
     table = ResultTable(title, ("model", "layers", "size", "parameters", *TESTS), tuple(rows))
-    claim = "To know what 'it' is, one layer of attention is not enough: the next one must use what it has found."
     inside = look_inside(models[best], sizes, seed)
     without = "; ".join(f"{share:.2f} without {head}" for head, *_, share in inside[-1].rows)
     finding = f"In the model with {best}, right answers of three hops: {without}."
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding, (table, *inside))
+    return Measurement(finding, (table, *inside))

@@ -11,20 +11,23 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.search.greedy import greedy
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
 from clearhead.model import Batch, Mask, ModelConfig, Transformer
 from clearhead.model.mask import CAUSAL
-from clearhead.studies.learning import Learner, Show, StudyRecipe, loss_on, share_right, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
+from clearhead.studies.learning import Learner, Show, StudyRecipe, loss_on, share_right
+from clearhead.studies.picture import Panel
 from clearhead.studies.words import Phrases
 
-NAME = "no-mask"
+CLAIM = (
+    "Without a mask, a decoder in training reads the token that it must predict: its loss looks excellent, but it "
+    "has not learned to write."
+)
 _COLUMNS = ("training loss", "held-out loss, teacher forcing", "sentences written without an error (%)")
 PANELS = (
     Panel("Loss per token (nats)", _COLUMNS[:2], "decoder"),
     Panel("When it writes", _COLUMNS[2:], "decoder", label="sentences without an error (%)"),
 )
+
 _MAX_WORDS = 10  # of a sentence in the table
 _VARIANTS = ("with a mask", "without a mask")
 
@@ -60,7 +63,7 @@ class MaskOutcome:
     translations: list[str]
 
 
-def run(seed: int, sizes: NoMaskSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: NoMaskSizes, show: Show) -> Measurement:
     """Train two translators on the phrasebook, one without a mask, and let both translate held-out sentences."""
     phrases = Phrases.draw(sizes.num_pairs, seed + 1)
     pairs = phrases.held_out("test", sizes.num_test, seed + 1)
@@ -88,12 +91,8 @@ def run(seed: int, sizes: NoMaskSizes = SMALL, show: Show = silent) -> Experimen
     shown = zip(pairs[: sizes.num_shown], *(outcome.translations for outcome in outcomes), strict=False)
     rows: list[tuple[Cell, ...]] = [(source, target, *map(shortened, texts)) for (source, target), *texts in shown]
     samples = ResultTable("what they write", ("source", "reference", *_VARIANTS), tuple(rows))
-    claim = (
-        "Without a mask, a decoder in training reads the token that it must predict: its loss looks excellent, but it "
-        "has not learned to write."
-    )
     finding = finding_of(losses)
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding, (losses, samples))
+    return Measurement(finding, (losses, samples))
 
 
 def measure(model: Transformer, variant: str, learner: Learner, test: tuple[Phrases, Batch]) -> MaskOutcome:

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 
 import torch
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
 from clearhead.model import ModelConfig, Transformer
-from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, share_right, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
+from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, share_right
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import Task
 
-NAME = "position-training"
+CLAIM = (
+    "Self-attention does not know the order of words without positions. A count is unbounded; sines of many "
+    "frequencies are bounded, also at positions beyond those of training."
+)
 KINDS = ("none", "count", "count in one dimension", "sinusoidal", "learned", "rotary")
 _TASKS = ("reverse", "sort")
 PANELS = tuple(
@@ -39,14 +41,10 @@ class PositionSizes:
 SMALL = PositionSizes()
 
 
-def run(seed: int, sizes: PositionSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: PositionSizes, show: Show) -> Measurement:
     """Train a model with each kind of positions on each task, and test it on every length."""
     tables = tuple(measure(task, sizes, seed, show) for task in _TASKS)
-    claim = (
-        "Self-attention does not know the order of words without positions. A count is unbounded; sines of many "
-        "frequencies are bounded, also at positions beyond those of training."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, "", tables)
+    return Measurement("", tables)
 
 
 def make_model(kind: str, sizes: PositionSizes, seed: int) -> Transformer:

@@ -13,9 +13,8 @@ import torch
 from torch import nn
 
 from clearhead.decoding.search.greedy import greedy
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
 from clearhead.model import Batch, SequenceModel, build_model
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
 from clearhead.studies.learning import (
     Learner,
     Show,
@@ -23,16 +22,19 @@ from clearhead.studies.learning import (
     held_out,
     on_device,
     set_training,
-    silent,
 )
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import EOS, PAD, Task
 from clearhead.studies.variants import VARIANTS, matched_config, num_parameters
 
-NAME = "readers"
+CLAIM = (
+    "A recurrent encoder-decoder without attention starts to miss words in long sentences, because everything has "
+    "to pass through one state; attention sees all words of a sentence."
+)
 _COMPARED = tuple(
     name for name in VARIANTS if name != "transformer-packed"
 )  # packing changes the batches, not the model
+
 PANELS = (Panel("Words at the right place", by=("variant",), tables={1: ""}, label="share"),)
 
 
@@ -64,7 +66,7 @@ class ReaderResult:
     words: tuple[float, ...]
 
 
-def run(seed: int, sizes: ReaderSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: ReaderSizes, show: Show) -> Measurement:
     """Train all variants on the same sentences, and test each for every length."""
     results = [measure(name, sizes, seed, show) for name in sizes.variants]
     titles = [VARIANTS[name].title for name in sizes.variants]
@@ -79,11 +81,7 @@ def run(seed: int, sizes: ReaderSizes = SMALL, show: Show = silent) -> Experimen
         ("variant", *(f"{length} words" for length in sizes.lengths)),
         tuple((title, *result.words) for title, result in zip(titles, results, strict=True)),
     )
-    claim = (
-        "A recurrent encoder-decoder without attention starts to miss words in long sentences, because everything has "
-        "to pass through one state; attention sees all words of a sentence."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, "", (summary, words))
+    return Measurement("", (summary, words))
 
 
 def measure(name: str, sizes: ReaderSizes, seed: int, show: Show) -> ReaderResult:

@@ -10,9 +10,8 @@ from typing import cast
 
 import torch
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
 from clearhead.model import Batch, ModelConfig, SequenceModel, build_model
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
 from clearhead.studies.learning import (
     Learner,
     Show,
@@ -21,12 +20,14 @@ from clearhead.studies.learning import (
     loss_on,
     set_training,
     share_right,
-    silent,
 )
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import Task
 
-NAME = "score-scaling"
+CLAIM = (
+    "The variance of a score grows with the width of a head. Without the division by √d, softmax saturates and its "
+    "gradient vanishes; many heads see several relations between words where one head sees one."
+)
 _SCALINGS = {True: "scaled", False: "unscaled"}
 _COLUMNS = (
     *("width", "heads", "scores", "parameters", "variance of scores", "largest weight"),
@@ -55,7 +56,7 @@ class ScalingSizes:
 SMALL = ScalingSizes()
 
 
-def run(seed: int, sizes: ScalingSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: ScalingSizes, show: Show) -> Measurement:
     """Train models of every width with one head and with many, with and without scaling, on reversed sentences."""
     task = Task("reverse", sizes.length, sizes.length)
     recipe = StudyRecipe(sizes.steps, sizes.rate, sizes.batch, warm_up=sizes.steps // 10)
@@ -75,11 +76,7 @@ def run(seed: int, sizes: ScalingSizes = SMALL, show: Show = silent) -> Experime
         _COLUMNS,
         tuple(rows),
     )
-    claim = (
-        "The variance of a score grows with the width of a head. Without the division by √d, softmax saturates and its "
-        "gradient vanishes; many heads see several relations between words where one head sees one."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, "", (table,))
+    return Measurement("", (table,))
 
 
 def make_config(task: Task, width: int, num_heads: int, *, is_scaled: bool) -> ModelConfig:

@@ -14,19 +14,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clearhead.experiments.colours import BLUE, INK, VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
 from clearhead.model import ModelConfig, Transformer
 from clearhead.model.layers import Residual
+from clearhead.plots import BLUE, INK, VERMILION
 from clearhead.steps import NO_TRACE, Tracer
-from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, loss_on, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.experiment import Cell, Experiment, Measurement, ResultTable
+from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, loss_on
 from clearhead.studies.tasks import Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAME = "stability"
+CLAIM = (
+    "Residual connections give stronger gradients, norms make training faster and stable, layer norm is the right "
+    "one, and warm-up is needed."
+)
 SIZE = (11.0, 5.2)
 _WARM_UPS = {"yes": 0.2, "no": 0.0}  # share of the updates
 _COLOURS = {
@@ -105,7 +107,7 @@ class NoResidual(Residual):
         return super().after(torch.zeros_like(y), y, keys, trace)
 
 
-def run(seed: int, sizes: StabilitySizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: StabilitySizes, show: Show) -> Measurement:
     """Train every variant with and without warm-up at every rate."""
     task = Task("reverse", *sizes.lengths)
     test = held_out(task.batch, sizes.num_test, seed)
@@ -126,11 +128,7 @@ def run(seed: int, sizes: StabilitySizes = SMALL, show: Show = silent) -> Experi
         ("variant", "warm-up", *(f"rate {rate:g}" for rate in sizes.rates)),
         tuple(rows),
     )
-    claim = (
-        "Residual connections give stronger gradients, norms make training faster and stable, layer norm is the right "
-        "one, and warm-up is needed."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding_of(table), (table,))
+    return Measurement(finding_of(table), (table,))
 
 
 def shown(loss: float, chance: float) -> str:

@@ -13,14 +13,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
 from clearhead.model import Batch, Loss, ModelConfig, SequenceModel, build_model
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
 from clearhead.studies.learning import Learner, LearningCurve, LossOf, Show, StudyRecipe, held_out, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import Task
 
-NAME = "teacher-forcing"
+CLAIM = (
+    "In training the next token comes from the data, so a masked decoder can compute the loss of all positions at "
+    "once instead of waiting for each token."
+)
 _WAYS = ("in parallel", "token by token")
 _TIMES = ("ms, in parallel", "ms, token by token")
 PANELS = (
@@ -45,7 +47,7 @@ class TeacherForcingSizes:
 SMALL = TeacherForcingSizes()
 
 
-def run(seed: int, sizes: TeacherForcingSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: TeacherForcingSizes, show: Show) -> Measurement:
     """Compare the loss, the gradients and the time of one update for several lengths, then train in both ways."""
     rows = []
     for number, length in enumerate(sizes.lengths, start=1):
@@ -65,12 +67,8 @@ def run(seed: int, sizes: TeacherForcingSizes = SMALL, show: Show = silent) -> E
         ("decoder reads", "final loss", "seconds"),
         tuple((way, curve.final_loss(), curve.seconds[-1]) for way, curve in zip(_WAYS, curves, strict=True)),
     )
-    claim = (
-        "In training the next token comes from the data, so a masked decoder can compute the loss of all positions at "
-        "once instead of waiting for each token."
-    )
     finding = finding_of(updates, trainings)
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding, (updates, trainings))
+    return Measurement(finding, (updates, trainings))
 
 
 def finding_of(updates: ResultTable, trainings: ResultTable) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clearhead.experiments.colours import BLUE, GREEN, GREY, INK, VERMILION
 from clearhead.formats.shapes import shapes_of
 from clearhead.model.config import ModelConfig, read_config
+from clearhead.plots import BLUE, GREEN, GREY, INK, VERMILION
 
 LineStyle = str | tuple[int, tuple[int, ...]]
 

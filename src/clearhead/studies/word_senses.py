@@ -12,23 +12,26 @@ from typing import Any
 import numpy as np
 import torch
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
 from clearhead.model import SequenceModel, build_model
 from clearhead.studies.encoder_states import encoder_states, word_vectors
-from clearhead.studies.learning import Learner, Show, StudyRecipe, set_training, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
+from clearhead.studies.learning import Learner, Show, StudyRecipe, set_training
+from clearhead.studies.picture import Panel
 from clearhead.studies.sense_measures import linear_senses, nearest_senses, sense_cosines
 from clearhead.studies.sense_task import SENSES, SenseTask
 from clearhead.studies.variants import MAIN, VARIANTS, matched_config, num_parameters
 from clearhead.worksheet.arrays import Array, Ids
 
-NAME = "word-senses"
+CLAIM = (
+    "A static embedding is the same vector in every sentence, whatever the word means there; self-attention mixes "
+    "in the other words of the sentence, so that the vector of a word shows its meaning."
+)
 PANELS = (
     Panel("Sense by the nearest centroid", ("centroid",), "layer", by=("encoder",), tables={1: ""}, label="share"),
     Panel("By a linear map, after the last layer", by=("variant",), only="sense by linear map", tables={2: ""}),
     Panel("Translated correctly, cue after the word", by=("variant",), only="right, cue after", tables={2: ""}),
 )
+
 _TASK = SenseTask()
 
 
@@ -97,15 +100,11 @@ class VariantSenses:
     right: tuple[float, ...]
 
 
-def run(seed: int, sizes: SenseSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: SenseSizes, show: Show) -> Measurement:
     """Train all variants on the same sentences, and measure the vectors of the ambiguous words in new ones."""
     results = [measure(name, sizes, seed, show) for name in sizes.variants]
-    claim = (
-        "A static embedding is the same vector in every sentence, whatever the word means there; self-attention mixes "
-        "in the other words of the sentence, so that the vector of a word shows its meaning."
-    )
     tables = (_translation_table(results, sizes), _layer_table(results), _cue_table(results, sizes))
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, "", tables)
+    return Measurement("", tables)
 
 
 def _translation_table(results: Sequence[VariantSenses], sizes: SenseSizes) -> ResultTable:

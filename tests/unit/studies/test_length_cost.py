@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from clearhead.experiments import ResultTable
 from clearhead.model import Batch, build_model
+from clearhead.studies import ResultTable
 from clearhead.studies.length_cost import COMPARED, bytes_of, finding_of, step_bytes
 from clearhead.studies.variants import VARIANTS, matched_config
 from tests.unit.studies.tiny import measured

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from clearhead.experiments import ResultTable
 from clearhead.model import Batch
+from clearhead.studies import ResultTable, run_study
 from clearhead.studies.learning import Learner, LearningCurve, held_out
 from clearhead.studies.stability import (
     VARIANTS,
@@ -16,7 +16,6 @@ from clearhead.studies.stability import (
     NoResidual,
     finding_of,
     make_model,
-    run,
     shown,
 )
 from clearhead.studies.tasks import Task
@@ -88,5 +87,5 @@ def test_a_cell_shows_the_loss_and_how_the_training_ended(loss: float, cell: str
 def test_a_training_that_stopped_shows_where() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Learner, "train", lambda *_: LearningCurve([2.0] * 6, has_diverged=True))
-        cells = run(0, TINY["stability"]).tables[0].column("rate 100")
+        cells = run_study("stability", sizes=TINY["stability"]).tables[0].column("rate 100")
     assert set(cells) == {"diverged at 7"}

@@ -10,12 +10,12 @@ import tracemalloc
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
+from clearhead.studies.picture import Panel
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import scale, softmax
 
-TITLE = "The cost of attention grows with the square of the length"
+CLAIM = "The time and memory of attention grow with the square of the length."
 LENGTHS = (64, 128, 256, 512, 1024, 2048)
 WIDTH = 64
 NUM_REPEATS = 3
@@ -28,7 +28,7 @@ PANELS = (
 )
 
 
-def run(seed: int) -> Experiment:
+def run(seed: int) -> Measurement:
     """Measure the time and the peak memory of the weights at every length, and fit their growth."""
     random = np.random.default_rng(seed)
     rows: list[tuple[Cell, ...]] = []
@@ -46,12 +46,11 @@ def run(seed: int) -> Experiment:
         f"multiplies it by {doubled:.2f}, to {float(rows[-1][2]):.0f} MiB), and time on this machine as "
         f"n^{time_growth:.2f}."
     )
-    claim = "The time and memory of attention grow with the square of the length."
     tables = (
         ResultTable(title, columns, tuple(rows)),
         ResultTable("growth as a power of the length", ("quantity", "exponent"), growths),
     )
-    return Experiment("cost", TITLE, seed, claim, finding, tables)
+    return Measurement(finding, tables)
 
 
 def weigh(q: Array, k: Array) -> Array:

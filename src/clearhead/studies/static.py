@@ -6,13 +6,16 @@ same in every sentence. A weighted mean of the words around it gives the same wo
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
+from clearhead.studies.picture import Panel
 from clearhead.worksheet import solve
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import divide, mix
 
-TITLE = "Static and contextual word vectors"
+CLAIM = (
+    "A static vector is the average of all meanings of a word. A weighted mean of the vectors in a sentence gives "
+    "the word a vector for this sentence."
+)
 MEANINGS = np.eye(2)  # fruit, technology
 USES = ((9000, 1000), (5000, 5000), (1000, 9000))
 # The parts of the gallery exercise 'bank' in pairs: name in the table, first part, row of 'bank'.
@@ -29,7 +32,7 @@ PANELS = (
 )  # fmt: skip
 
 
-def run(seed: int) -> Experiment:
+def run(seed: int) -> Measurement:
     """Compare 'bank' in two sentences, and average 'apple' over its uses. The seed has no effect."""
     answers = solve("bank").answers
     rows: list[tuple[Cell, ...]] = []
@@ -67,11 +70,7 @@ def run(seed: int) -> Experiment:
         f"means differ (cosine {min(cosines):.3f} to {max(cosines):.3f}). The average of 'apple' is [{fruit:.1f}, "
         f"{technology:.1f}], with cosine {to_fruit:.3f} to fruit and {to_technology:.3f} to technology."
     )
-    claim = (
-        "A static vector is the average of all meanings of a word. A weighted mean of the vectors in a sentence gives "
-        "the word a vector for this sentence."
-    )
-    return Experiment("static", TITLE, seed, claim, finding, tables)
+    return Measurement(finding, tables)
 
 
 def cosine(a: Array, b: Array) -> float:

@@ -1,13 +1,18 @@
-"""The default plot of an experiment: panels whose lines and bars are read from its tables."""
+"""The plot of a study, as SVG or PNG: by default panels whose lines and bars are read from its tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, cycle, product
+from pathlib import Path
 from textwrap import fill
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from clearhead.experiments.colours import BLUE, GREEN, GREY, INK, VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable, format_cell
+from clearhead.errors import ClearheadError, not_installed
+from clearhead.files.output_format import format_of_file
+from clearhead.plots import BLUE, FORMATS, GREEN, GREY, INK, STYLE, VERMILION, write_plot
+from clearhead.studies.experiment import Cell, Experiment, ResultTable, format_cell
+from clearhead.studies.registry import find_study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
 
 _MARKERS = {BLUE: "o", VERMILION: "s", GREEN: "^", INK: "D", GREY: "v"}
 STYLES = [(colour, f"{marker}{dash}") for dash, (colour, marker) in product(("-", "--"), _MARKERS.items())]
+_DOTS_PER_INCH = 150
 _MOST_IN_A_ROW = 3
 _LEAST_WIDTH = 10.0  # inches: the title and the legend need them
 _WIDTH_OF_BARS = 0.8  # of one group
@@ -132,3 +138,48 @@ def _draw_bars(axes: "Axes", series: Series, places: list[Cell], styles: Mapping
     width, size = (_LABEL_WIDTH, 11) if len(places) <= _MOST_WIDE_LABELS else (8, 8)
     axes.set_xticks(range(len(places)), [fill(str(place), width) for place in places], fontsize=size)
     axes.margins(y=0.1)  # for the numbers above the bars
+
+
+def check_picture(path: Path) -> None:
+    """Raise ClearheadError before anything is measured if the plot could not be written."""
+    format_of_file(path, FORMATS, default="svg", option="picture")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ClearheadError(not_installed("a picture", "matplotlib", "plots")) from None
+
+
+def draw_picture(result: Experiment, module: ModuleType | None = None) -> "Figure":
+    """Return the plot of an experiment as a matplotlib Figure.
+
+    `module` is by default the study with the name of the result. It has the PANELS of the plot, or its SIZE in
+    inches and a function that draws it.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    experiment = find_study(result.name) if module is None else module
+    panels = getattr(experiment, "PANELS", ())
+    size = size_of(panels) if panels else experiment.SIZE
+    with rc_context(STYLE):
+        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12, wspace=0.03))
+        figure.suptitle(result.title, x=0.01, ha="left")
+        if panels:
+            draw_panels(result, figure, panels)
+        else:
+            experiment.draw(result, figure)
+    return figure
+
+
+def save_picture(result: Experiment, path: Path, module: ModuleType | None = None) -> None:
+    """Draw an experiment and write it as SVG or PNG, depending on the suffix of the file name."""
+    check_picture(path)
+    description = result.finding or result.claim
+    write_plot(
+        lambda: draw_picture(result, module),
+        path,
+        title=result.title,
+        description=description,
+        dots_per_inch=_DOTS_PER_INCH,
+    )

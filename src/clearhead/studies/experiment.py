@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +28,17 @@ class ResultTable:
         return tuple(row[self.columns.index(name)] for row in self.rows)
 
 
+class Measurement(NamedTuple):
+    """What a study measures: the finding if a sentence can say it, and arrays that the plot needs and no table has."""
+
+    finding: str
+    tables: tuple[ResultTable, ...]
+    arrays: Mapping[str, Array] = MappingProxyType({})
+
+
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A claim, the tables, the finding if a sentence can say it, and arrays that the plot needs and no table has."""
+    """A measurement, with its name, its title, its seed, and the claim of lecture notes that it measures."""
 
     name: str
     title: str
@@ -51,10 +60,7 @@ class Experiment:
             "seed": self.seed,
             "claim": self.claim,
             "finding": self.finding,
-            "tables": [
-                {"title": table.title, "columns": list(table.columns), "rows": [list(row) for row in table.rows]}
-                for table in self.tables
-            ],
+            "tables": [asdict(table) for table in self.tables],
             "arrays": {name: array.tolist() for name, array in self.arrays.items()},
         }
 

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable, format_cell
+from clearhead.studies.experiment import Cell, Experiment, Measurement, ResultTable, format_cell
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import angle, position
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TITLE = "Why positions are sines and cosines"
+CLAIM = (
+    "A count is unbounded and a single sine repeats, but sines of many frequencies are bounded and distinct, and "
+    "they encode relative positions."
+)
 SIZE = (11.0, 5.6)
 WIDTH = 128
 BASE = 10000.0
@@ -28,7 +31,7 @@ STEPS_AHEAD = (1, 7, 50, 500)
 _DIMENSIONS_SHOWN = (0, 16, 32, 48, 64, 80, 96, 112)
 
 
-def run(seed: int) -> Experiment:
+def run(seed: int) -> Measurement:
     """Compare position encodings, count how often their numbers change and check the rotation. Nothing is random."""
     pos = np.arange(LAST + 1, dtype=np.float64)
     vectors = encode(pos)
@@ -63,12 +66,8 @@ def run(seed: int) -> Experiment:
         f"positions are at least {float(sines[2]):.2f} apart. A step of k is the same rotation at every position "
         f"(largest error: {format_cell(max(errors))})."
     )
-    claim = (
-        "A count is unbounded and a single sine repeats, but sines of many frequencies are bounded and distinct, and "
-        "they encode relative positions."
-    )
     arrays = {"positions": vectors[:NUM_SHOWN], "bits": counter_bits()}
-    return Experiment("positions", TITLE, seed, claim, finding, tables, arrays)
+    return Measurement(finding, tables, arrays)
 
 
 def encode(positions: Array) -> Array:
