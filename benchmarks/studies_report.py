@@ -40,7 +40,7 @@ def as_experiment(study: str, results: Mapping[str, Mapping[str, Any]], report: 
         arrays[f"lengths {name}"] = np.array(
             [bucket["scores"].get(slug(name), {}).get("bleu", np.nan) for bucket in buckets]
         )
-    return Experiment(study, _TITLES[study], 0, "", "", (), arrays)
+    return Experiment(study, _TITLES[study], 0, "", (), "", arrays)
 
 
 def slug(name: str) -> str:

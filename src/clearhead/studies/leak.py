@@ -44,12 +44,12 @@ def run(seed: int) -> Measurement:
     unmasked_table = ResultTable(
         "weights from the lecture notes: each word is a mixture of all three",
         ("mixture for", *_WORDS, "share from later words"),
-        tuple((word, *row.tolist(), leak) for word, row, leak in zip(_WORDS, weights, leaks, strict=True)),
+        [(word, *row.tolist(), leak) for word, row, leak in zip(_WORDS, weights, leaks, strict=True)],
     )
     masked_table = ResultTable(
         "the same weights, masked and renormalised",
         ("mixture for", *_WORDS),
-        tuple((word, *row.tolist()) for word, row in zip(_WORDS, masked, strict=True)),
+        [(word, *row.tolist()) for word, row in zip(_WORDS, masked, strict=True)],
     )
     tokens = np.random.default_rng(seed).integers(VOCABULARY, size=(NUM_SEQUENCES, LENGTH))
     rows = []
@@ -67,7 +67,7 @@ def run(seed: int) -> Measurement:
         f"the copier on {NUM_SEQUENCES:,} sequences of length {LENGTH}, vocabulary {VOCABULARY}, "
         f"chance {1 / VOCABULARY:.4f}",
         ("attention", *_ACCURACIES, "same prediction in both"),
-        tuple(rows),
+        rows,
     )
     (_, leaky, leaky_later, _), (_, honest, honest_later, same) = rows
     finding = (
@@ -75,7 +75,7 @@ def run(seed: int) -> Measurement:
         f"inference, where later tokens are missing. With a mask the accuracy is {honest:.1%} in training and "
         f"{honest_later:.1%} at inference (chance: {1 / VOCABULARY:.1%}); {same:.0%} of the predictions are the same."
     )
-    return Measurement(finding, (unmasked_table, masked_table, scores))
+    return Measurement((unmasked_table, masked_table, scores), finding)
 
 
 def copier() -> tuple[Array, Array, Array]:

@@ -8,17 +8,17 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from clearhead.model import Batch, SequenceModel, build_model
-from clearhead.studies.experiment import Cell, Measurement, ResultTable
-from clearhead.studies.learning import Show, set_training
+from clearhead.model import Batch, SequenceModel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.learning import Show
 from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import FIRST
-from clearhead.studies.variants import VARIANTS, matched_config, num_parameters
+from clearhead.studies.variants import VARIANTS, matched_config, num_parameters, seeded_model, shared_settings
 
 CLAIM = "The cost of attention grows with the square of the length; a recurrent model works through one word at a time."
 COMPARED = {"recurrent-scaled": "recurrent", "convolutional": "convolutional", "transformer": "Transformer"}
@@ -50,46 +50,36 @@ class LengthCostSizes:
 
 
 SMALL = LengthCostSizes()
-FULL = LengthCostSizes(
-    lengths=(64, 128, 256, 512, 1024, 2048, 4096, 8192),
-    num_tokens=16_384,
-    width=512,
-    blocks=6,
-    vocabulary=8000,
-    device="cuda",
-)
-
-
-@dataclass(frozen=True)
-class LengthCosts:
-    """The milliseconds and the MiB of one architecture at every length, for training and for decoding."""
-
-    num_parameters: int
-    steps: list[tuple[float, float]]
-    decoded: list[tuple[float, float]]
 
 
 def run(seed: int, sizes: LengthCostSizes, show: Show) -> Measurement:
     """Measure all architectures at every length."""
-    results = [measure(name, sizes, seed, show) for name in COMPARED]
-    counts = [result.num_parameters for result in results]
+    shared = {**shared_settings(sizes.vocabulary, sizes.blocks, sizes.lengths[-1]), "shape": "decoder"}
+    models = []
+    steps, decoded = [], []  # of every architecture, the milliseconds and the MiB at every length
+    for name, title in COMPARED.items():
+        model = seeded_model(matched_config(VARIANTS[name], shared, sizes.width), seed)
+        models.append((title, num_parameters(model.config)))
+        model.to(device=torch.device(sizes.device))
+        steps.append([])
+        for number, length in enumerate(sizes.lengths, start=1):
+            steps[-1].append(training_step(model, length, sizes))
+            show(f"training steps, {title}", number, len(sizes.lengths))
+        decoded.append(list(decoding_steps(model, sizes, partial(show, f"decoding, {title}"))))
     tables = (
-        _table(
-            f"a training step of {sizes.num_tokens:,} tokens, in sequences of each length",
-            sizes,
-            [result.steps for result in results],
-        ),
-        _table("decoding one token after a past of each length", sizes, [result.decoded for result in results]),
-        ResultTable("the models", ("architecture", "parameters"), tuple(zip(_NAMES, counts, strict=True))),
+        _table(f"a training step of {sizes.num_tokens:,} tokens, in sequences of each length", sizes, steps),
+        _table("decoding one token after a past of each length", sizes, decoded),
     )
-    return Measurement(finding_of(tables[:2]), tables)
+    parameters = ResultTable("the models", ("architecture", "parameters"), models)
+    return Measurement((*tables, parameters), finding_of(tables))
 
 
 def _table(title: str, sizes: LengthCostSizes, costs: Sequence[Sequence[tuple[float, float]]]) -> ResultTable:
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for length, pairs in zip(sizes.lengths, zip(*costs, strict=True), strict=True):
-        rows.append((length, *(time for time, _ in pairs), *(memory for _, memory in pairs)))
-    return ResultTable(title, ("tokens", *_MS, *_MEMORY), tuple(rows))
+        times, memories = zip(*pairs, strict=True)
+        rows.append((length, *times, *memories))
+    return ResultTable(title, ("tokens", *_MS, *_MEMORY), rows)
 
 
 def finding_of(tables: Sequence[ResultTable]) -> str:
@@ -103,34 +93,12 @@ def finding_of(tables: Sequence[ResultTable]) -> str:
     return " ".join(sentences)
 
 
-def measure(name: str, sizes: LengthCostSizes, seed: int, show: Show) -> LengthCosts:
-    """Measure one architecture at every length."""
-    shared: dict[str, Any] = {
-        "shape": "decoder",
-        "source_vocabulary": sizes.vocabulary,
-        "decoder_blocks": sizes.blocks,
-        "dropout": 0.0,
-        "max_length": sizes.lengths[-1] + 1,
-    }
-    config = matched_config(VARIANTS[name], shared, sizes.width)
-    torch.manual_seed(seed)
-    model = build_model(config).to(device=torch.device(sizes.device))
-    steps = []
-    for number, length in enumerate(sizes.lengths, start=1):
-        steps.append(training_step(model, length, sizes))
-        show(f"training steps, {COMPARED[name]}", number, len(sizes.lengths))
-    decoded = list(
-        decoding_steps(model, sizes, lambda done: show(f"decoding, {COMPARED[name]}", done, sizes.lengths[-1]))
-    )
-    return LengthCosts(num_parameters(config), steps, decoded)
-
-
 def training_step(model: SequenceModel, length: int, sizes: LengthCostSizes) -> tuple[float, float]:
     """Return the milliseconds and the MiB of a training step without the optimiser.
 
     The memory is the peak on a GPU, and what is kept for the backward pass on a CPU.
     """
-    set_training(model, is_training=True)
+    model.train()
     random = torch.Generator().manual_seed(length)
     shape = (max(1, sizes.num_tokens // length), length)
     ids = torch.randint(FIRST, sizes.vocabulary, shape, generator=random).to(model.device)
@@ -180,10 +148,10 @@ def step_bytes(model: SequenceModel, batch: Batch) -> int:
 
 @torch.inference_mode()
 def decoding_steps(
-    model: SequenceModel, sizes: LengthCostSizes, show: Callable[[int], None]
+    model: SequenceModel, sizes: LengthCostSizes, show: Callable[[int, int], None]
 ) -> Iterator[tuple[float, float]]:
     """Yield the milliseconds of decoding a token, and the MiB that the decoder remembers, at every length."""
-    set_training(model, is_training=False)
+    model.eval()
     token = torch.full((1, 1), model.config.start_id, device=model.device)
     cache = model.start_cache(None, 1, model.device)
     for _ in range(min(_WARM_UP, sizes.lengths[-1])):  # kernels are loaded
@@ -199,7 +167,7 @@ def decoding_steps(
         if place in sizes.lengths:
             yield 1000 * statistics.median(times[-sizes.num_decoded :]), bytes_of(cache) / _MIB
         if place % 64 == 0 or place == sizes.lengths[-1]:
-            show(place)
+            show(place, sizes.lengths[-1])
 
 
 def bytes_of(thing: object) -> int:

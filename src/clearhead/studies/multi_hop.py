@@ -21,8 +21,8 @@ from clearhead.model.gates import closed_gates
 from clearhead.model.heads import every_head
 from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.tracing import PartTrace
-from clearhead.studies.experiment import Cell, Measurement, ResultTable
-from clearhead.studies.learning import Learner, Show, StudyRecipe, silent
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.learning import Learner, Show, StudyRecipe
 from clearhead.studies.picture import Panel
 from clearhead.studies.variants import num_parameters
 from clearhead.worksheet.arrays import Array
@@ -181,7 +181,7 @@ def answers(model: Transformer, source: Tensor) -> Tensor:
     return answer_logits(model, source)[:, 0].argmax(dim=1)
 
 
-def train(name: str, sizes: HopSizes, seed: int, show: Show = silent) -> Transformer:
+def train(name: str, sizes: HopSizes, seed: int, show: Show = lambda *_: None) -> Transformer:
     """Train one model."""
     model = make_model(name, sizes, seed)
 
@@ -265,7 +265,7 @@ def look_inside(model: Transformer, sizes: HopSizes, seed: int) -> tuple[ResultT
     if others:
         random = torch.Generator().manual_seed(seed)
         roles[others[int(torch.randint(len(others), (), generator=random))]] = " (random)"
-    removals: list[tuple[Cell, ...]] = []
+    removals: Rows = []
     for head in heads:
         gates = closed_gates(model.config, model.device, without=[head])
         logits = answer_logits(model, batch.source, Probe(gates=gates))[:, 0]
@@ -277,9 +277,9 @@ def look_inside(model: Transformer, sizes: HopSizes, seed: int) -> tuple[ResultT
     places = [(text_of(place), hops.get(index, "")) for index, place in enumerate(story.tolist())]
     title = f"a solved story of three hops: 'it' is answered with {WORDS[labels[number]]}, 'he' with {brother}"
     return (
-        ResultTable(title, ("place", "leads to"), tuple(places)),
-        ResultTable("attention weights in the story, and rollout", ("layer", "head", *LOOKS), tuple(weights)),
-        ResultTable("answers without one head", ("without", "answer", _CHANCE, _SHARE), tuple(removals)),
+        ResultTable(title, ("place", "leads to"), places),
+        ResultTable("attention weights in the story, and rollout", ("layer", "head", *LOOKS), weights),
+        ResultTable("answers without one head", ("without", "answer", _CHANCE, _SHARE), removals),
     )
 
 
@@ -287,15 +287,15 @@ def run(seed: int, sizes: HopSizes, show: Show) -> Measurement:
     """Train and test all models, and look into the one that answers most questions of three hops."""
     models = {name: train(name, sizes, seed, show) for name in MODELS}
     shares = {name: accuracies(partial(answers, model), sizes, seed) for name, model in models.items()}
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for name, (layers, factor) in MODELS.items():
         count = sum(parameter.numel() for parameter in models[name].parameters())
         rows.append((name, layers, "equal" if layers and factor == 1 else "other", count, *shares[name]))
     rows.append(("last mention", 0, "other", 0, *accuracies(last_mention, sizes, seed)))
     title = f"share of right answers after {sizes.steps:,} updates; a guess is right in {1 / CHAINS}"
     best = max(LAYERS, key=lambda name: shares[name][2])
-    table = ResultTable(title, ("model", "layers", "size", "parameters", *TESTS), tuple(rows))
+    table = ResultTable(title, ("model", "layers", "size", "parameters", *TESTS), rows)
     inside = look_inside(models[best], sizes, seed)
     without = "; ".join(f"{share:.2f} without {head}" for head, *_, share in inside[-1].rows)
     finding = f"In the model with {best}, right answers of three hops: {without}."
-    return Measurement(finding, (table, *inside))
+    return Measurement((table, *inside), finding)

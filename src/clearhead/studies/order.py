@@ -7,7 +7,7 @@ Positions, or a causal mask that hides later tokens, make the order matter.
 
 import numpy as np
 
-from clearhead.studies.experiment import Cell, Measurement, ResultTable, format_cell
+from clearhead.studies.experiment import Measurement, ResultTable, Rows, format_cell
 from clearhead.studies.picture import Panel
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import embed, mask, mix, position, project, scale, score, softmax
@@ -33,7 +33,7 @@ def run(seed: int) -> Measurement:
     parameters = random.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
     one, two = (embed(np.array([words.index(word) for word in sentence]), table) for sentence in (first, second))
     shuffles = [random.permutation(len(first)) for _ in range(NUM_SHUFFLES)]
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for name, variant in VARIANTS.items():
         outputs = attend(one, parameters, *variant)
         between = distances(outputs, attend(two, parameters, *variant))
@@ -50,7 +50,7 @@ def run(seed: int) -> Measurement:
         f"{format_cell(rows[0][1])}). With positions, the outputs differ by {shares['positions']:.0%} of their mean "
         f"norm, and with a causal mask by {shares['a causal mask']:.0%}."
     )
-    return Measurement(finding, (ResultTable(title, columns, tuple(rows)),))
+    return Measurement((ResultTable(title, columns, rows),), finding)
 
 
 def attend(x: Array, parameters: Array, has_positions: bool, is_causal: bool) -> Array:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.studies.experiment import Cell, Experiment, Measurement, ResultTable, format_cell
+from clearhead.studies.experiment import Experiment, Measurement, ResultTable, Rows, format_cell
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import angle, position
 
@@ -37,7 +37,7 @@ def run(seed: int) -> Measurement:
     vectors = encode(pos)
     codes = {"count": pos[:, None], "sin(pos)": np.sin(pos)[:, None], f"PE, {WIDTH} numbers": vectors}
     nearest = {name: nearest_pair(code) for name, code in codes.items()}
-    compared: list[tuple[Cell, ...]] = [
+    compared: Rows = [
         (name, float(np.max(np.abs(code))), nearest[name][0], f"{nearest[name][1]} and {nearest[name][2]}")
         for name, code in codes.items()
     ]
@@ -46,7 +46,7 @@ def run(seed: int) -> Measurement:
         ResultTable(
             f"positions 0 … {LAST}",
             ("encoding", "largest number", "smallest distance", "between positions"),
-            tuple(compared),
+            compared,
         ),
         ResultTable(
             "number of changes (of a bit, or of the sign)",
@@ -56,7 +56,7 @@ def run(seed: int) -> Measurement:
         ResultTable(
             "PE(pos + k) as a rotation of PE(pos)",
             ("k", "largest error over all positions"),
-            tuple(zip(STEPS_AHEAD, errors, strict=True)),
+            list(zip(STEPS_AHEAD, errors, strict=True)),
         ),
     )
     (count, sine, sines) = compared
@@ -67,7 +67,7 @@ def run(seed: int) -> Measurement:
         f"(largest error: {format_cell(max(errors))})."
     )
     arrays = {"positions": vectors[:NUM_SHOWN], "bits": counter_bits()}
-    return Measurement(finding, tables, arrays)
+    return Measurement(tables, finding, arrays)
 
 
 def encode(positions: Array) -> Array:
@@ -117,15 +117,15 @@ def rotation_error(vectors: Array, ahead: int) -> float:
     return float(np.max(np.abs(vectors @ rotation(ahead) - truth)))
 
 
-def _change_rows(vectors: Array) -> tuple[tuple[Cell, ...], ...]:
+def _change_rows(vectors: Array) -> Rows:
     bits = sign_changes(counter_bits()[:, ::-1] - 0.5)
     steps = 2**NUM_BITS - 1
-    rows: list[tuple[Cell, ...]] = [
+    rows: Rows = [
         (f"bit {bit} of a counter", steps, int(changes), float(changes) / steps) for bit, changes in enumerate(bits)
     ]
     changes = sign_changes(vectors)
     rows += [(f"PE, dimension {dim}", LAST, int(changes[dim]), float(changes[dim]) / LAST) for dim in _DIMENSIONS_SHOWN]
-    return tuple(rows)
+    return rows
 
 
 def draw(result: Experiment, figure: "Figure") -> None:

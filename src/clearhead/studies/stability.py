@@ -18,9 +18,10 @@ from clearhead.model import ModelConfig, Transformer
 from clearhead.model.layers import Residual
 from clearhead.plots import BLUE, INK, VERMILION
 from clearhead.steps import NO_TRACE, Tracer
-from clearhead.studies.experiment import Cell, Experiment, Measurement, ResultTable
+from clearhead.studies.experiment import Experiment, Measurement, ResultTable, Rows
 from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, loss_on
 from clearhead.studies.tasks import Task
+from clearhead.studies.variants import shared_settings, small_transformer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,7 +113,7 @@ def run(seed: int, sizes: StabilitySizes, show: Show) -> Measurement:
     task = Task("reverse", *sizes.lengths)
     test = held_out(task.batch, sizes.num_test, seed)
     chance = math.log(task.num_words)
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for (name, build), (word, share) in product(VARIANTS.items(), _WARM_UPS.items()):
         cells = []
         for rate in sizes.rates:
@@ -126,9 +127,9 @@ def run(seed: int, sizes: StabilitySizes, show: Show) -> Measurement:
         f"held-out loss (nats) after {sizes.steps} updates, {sizes.blocks} + {sizes.blocks} layers of width "
         f"{sizes.width}; guessing words costs {chance:.2f}",
         ("variant", "warm-up", *(f"rate {rate:g}" for rate in sizes.rates)),
-        tuple(rows),
+        rows,
     )
-    return Measurement(finding_of(table), (table,))
+    return Measurement((table,), finding_of(table))
 
 
 def shown(loss: float, chance: float) -> str:
@@ -151,20 +152,9 @@ def finding_of(table: ResultTable) -> str:
 
 def make_model(build: Build, task: Task, sizes: StabilitySizes, seed: int) -> Transformer:
     """Return a model of a variant with the same random weights as all others."""
+    shared = shared_settings(task.vocabulary, sizes.blocks, task.longest)
+    config = small_transformer({**shared, "norm_place": build.norm_place}, sizes.width)
     torch.manual_seed(seed)
-    config = ModelConfig.model_validate(
-        {
-            "source_vocabulary": task.vocabulary,
-            "encoder_blocks": sizes.blocks,
-            "decoder_blocks": sizes.blocks,
-            "d_model": sizes.width,
-            "d_ff": 2 * sizes.width,
-            "num_heads": 4,
-            "dropout": 0.0,
-            "norm_place": build.norm_place,
-            "max_length": task.longest + 1,
-        }
-    )
     model = Transformer(config)
     for block in model.blocks():
         residuals = block.get_submodule("residuals")

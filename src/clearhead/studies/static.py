@@ -6,7 +6,7 @@ same in every sentence. A weighted mean of the words around it gives the same wo
 
 import numpy as np
 
-from clearhead.studies.experiment import Cell, Measurement, ResultTable
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
 from clearhead.studies.picture import Panel
 from clearhead.worksheet import solve
 from clearhead.worksheet.arrays import Array
@@ -35,11 +35,11 @@ PANELS = (
 def run(seed: int) -> Measurement:
     """Compare 'bank' in two sentences, and average 'apple' over its uses. The seed has no effect."""
     answers = solve("bank").answers
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for name, part, row in _WEIGHTS:
         money, river = answers[part][row], answers[part + 1][row]
         rows.append((name, cosine(_BANK, _BANK), cosine(money, river), angle_between(money, river)))
-    apples: list[tuple[Cell, ...]] = []
+    apples: Rows = []
     for uses in USES:
         average = average_of_uses(*uses)
         to_fruit, to_technology = (cosine(average, meaning) for meaning in MEANINGS)
@@ -48,7 +48,7 @@ def run(seed: int) -> Measurement:
         ResultTable(
             "'bank' in 'money bank grows' and in 'river bank flows' (the vectors are invented)",
             ("weights", "cosine before", "cosine after", "angle after (degrees)"),
-            tuple(rows),
+            rows,
         ),
         ResultTable(
             "'apple' averaged over its uses",
@@ -60,7 +60,7 @@ def run(seed: int) -> Measurement:
                 "cosine with fruit",
                 "cosine with technology",
             ),
-            tuple(apples),
+            apples,
         ),
     )
     fruit, technology, to_fruit, to_technology = (float(cell) for cell in apples[0][2:])
@@ -70,7 +70,7 @@ def run(seed: int) -> Measurement:
         f"means differ (cosine {min(cosines):.3f} to {max(cosines):.3f}). The average of 'apple' is [{fruit:.1f}, "
         f"{technology:.1f}], with cosine {to_fruit:.3f} to fruit and {to_technology:.3f} to technology."
     )
-    return Measurement(finding, tables)
+    return Measurement(tables, finding)
 
 
 def cosine(a: Array, b: Array) -> float:

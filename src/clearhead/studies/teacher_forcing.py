@@ -13,11 +13,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clearhead.model import Batch, Loss, ModelConfig, SequenceModel, build_model
+from clearhead.model import Batch, Loss, SequenceModel
 from clearhead.studies.experiment import Cell, Measurement, ResultTable
-from clearhead.studies.learning import Learner, LearningCurve, LossOf, Show, StudyRecipe, held_out, silent
+from clearhead.studies.learning import Learner, LearningCurve, LossOf, Show, StudyRecipe, held_out, sides
 from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import Task
+from clearhead.studies.variants import seeded_model, shared_settings, small_transformer
 
 CLAIM = (
     "In training the next token comes from the data, so a masked decoder can compute the loss of all positions at "
@@ -60,15 +61,15 @@ def run(seed: int, sizes: TeacherForcingSizes, show: Show) -> Measurement:
             *("words", *(f"loss, {way}" for way in _WAYS), "difference", "largest gradient difference"),
             *(*_TIMES, "times as long"),
         ),
-        tuple(rows),
+        rows,
     )
     trainings = ResultTable(
         f"training on reversed sentences of {sizes.lengths[0]} words, {sizes.steps} updates from the same weights",
         ("decoder reads", "final loss", "seconds"),
-        tuple((way, curve.final_loss(), curve.seconds[-1]) for way, curve in zip(_WAYS, curves, strict=True)),
+        [(way, curve.final_loss(), curve.seconds) for way, curve in zip(_WAYS, curves, strict=True)],
     )
     finding = finding_of(updates, trainings)
-    return Measurement(finding, (updates, trainings))
+    return Measurement((updates, trainings), finding)
 
 
 def finding_of(updates: ResultTable, trainings: ResultTable) -> str:
@@ -102,33 +103,23 @@ def compare(length: int, sizes: TeacherForcingSizes, seed: int) -> tuple[Cell, .
 
 def make_model(length: int, sizes: TeacherForcingSizes, seed: int) -> SequenceModel:
     """Return a model with random weights, the same for the same seed."""
-    torch.manual_seed(seed)
-    config = ModelConfig(
-        source_vocabulary=Task("reverse", length, length).vocabulary,
-        encoder_blocks=sizes.blocks,
-        decoder_blocks=sizes.blocks,
-        d_model=sizes.width,
-        d_ff=2 * sizes.width,
-        num_heads=4,
-        dropout=0.0,  # it would draw other numbers in each way
-        max_length=length + 1,
-    )
-    return build_model(config)
+    # Dropout would draw other numbers in each way.
+    shared = shared_settings(Task("reverse", length, length).vocabulary, sizes.blocks, length)
+    return seeded_model(small_transformer(shared, sizes.width), seed)
 
 
 def one_by_one(model: SequenceModel) -> LossOf:
     """Return the loss of a batch, computed with one pass of the decoder for every token of the target."""
 
     def loss_of(batch: Batch) -> Loss:
-        assert batch.source is not None
-        assert batch.target is not None
-        memory = model.encode(batch.source)
-        cache = model.start_cache(memory, len(batch.target), model.device)
-        token = torch.full_like(batch.target[:, :1], model.config.start_id)
+        source, target = sides(batch)
+        memory = model.encode(source)
+        cache = model.start_cache(memory, len(target), model.device)
+        token = torch.full_like(target[:, :1], model.config.start_id)
         columns = []
-        for place in range(batch.target.shape[1]):
+        for place in range(target.shape[1]):
             columns.append(model.decode(token, memory, cache))  # (B, 1, V)
-            token = batch.target[:, place : place + 1]  # the right token, whatever the model would write
+            token = target[:, place : place + 1]  # the right token, whatever the model would write
         logits, labels = torch.cat(columns, dim=1).flatten(0, 1), model.labels(batch).flatten()
         ignored = model.ignore_index
         total = F.cross_entropy(logits, labels, ignore_index=ignored, reduction="sum")
@@ -162,9 +153,8 @@ def train_both(sizes: TeacherForcingSizes, seed: int, show: Show) -> tuple[Learn
     length = sizes.lengths[0]
     task = Task("reverse", length, length)
     learner = Learner(task.batch, StudyRecipe(sizes.steps, batch=sizes.rows, warm_up=sizes.steps // 4), seed, show)
-    replace(learner, recipe=StudyRecipe(1), show=silent).train(
-        make_model(length, sizes, seed), ""
-    )  # PyTorch loads its optimiser
+    # The first update makes PyTorch load its optimiser.
+    replace(learner, recipe=StudyRecipe(1), show=lambda *_: None).train(make_model(length, sizes, seed), "")
     model = make_model(length, sizes, seed)
     parallel = learner.train(model, f"training {_WAYS[0]}")
     model = make_model(length, sizes, seed)

@@ -7,7 +7,7 @@ same variance for every d.
 
 import numpy as np
 
-from clearhead.studies.experiment import Cell, Measurement, ResultTable
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
 from clearhead.studies.picture import Panel
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import scale, softmax
@@ -31,8 +31,8 @@ PANELS = (
 def run(seed: int) -> Measurement:
     """Measure the variance of the scores and their softmax at every width."""
     random = np.random.default_rng(seed)
-    plain: list[tuple[Cell, ...]] = []
-    scaled: list[tuple[Cell, ...]] = []
+    plain: Rows = []
+    scaled: Rows = []
     for width in DIMENSIONS:
         scores = random_scores(random, width)
         plain.append((width, *_measure(scores)))
@@ -46,12 +46,10 @@ def run(seed: int) -> Measurement:
         f"{scaled_largest:.2f}, and the gradient of softmax is {scaled_gradient / gradient:.0f} times smaller."
     )
     tables = (
-        ResultTable(
-            f"scores q·k: {NUM_QUERIES:,} queries, {NUM_KEYS} keys each, all from N(0, 1)", _COLUMNS, tuple(plain)
-        ),
-        ResultTable("scores q·k/√d of the same vectors", _COLUMNS, tuple(scaled)),
+        ResultTable(f"scores q·k: {NUM_QUERIES:,} queries, {NUM_KEYS} keys each, all from N(0, 1)", _COLUMNS, plain),
+        ResultTable("scores q·k/√d of the same vectors", _COLUMNS, scaled),
     )
-    return Measurement(finding, tables)
+    return Measurement(tables, finding)
 
 
 def random_scores(random: np.random.Generator, width: int) -> Array:

@@ -22,7 +22,7 @@ LONG = ResultTable(
     "", ("d", "heads", "first", "second"), ((1, 2, 0.5, 5.0), (1, 3, 0.25, 7.0), (4, 2, 1.5, 8.0), (4, 3, 2.5, 9.0))
 )
 WORDS = ResultTable("", ("way", "loss", "seconds"), (("fast", 1.0, 3.0), ("slow", 2.0, 5.0)))
-RESULT = Experiment("x", "Title", 0, "", "", (WIDE, LONG, WORDS))
+RESULT = Experiment("x", "Title", 0, "", (WIDE, LONG, WORDS), "")
 
 
 def test_a_picture_drawn_from_json_is_the_same_picture(tmp_path: Path) -> None:

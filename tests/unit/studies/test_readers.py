@@ -27,7 +27,7 @@ def test_words_count_at_their_place_and_the_end_only_for_sentences() -> None:
     model = build_model(config).eval()
     written = torch.full((2, 4), 5)
     target = torch.tensor([[5, 5, 5, 2], [5, 7, 2, 0]])
-    import clearhead.studies.readers as module
+    import clearhead.studies.learning as module
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "greedy", lambda model, source, length: written)
