@@ -136,7 +136,9 @@ def _draw_bars(axes: "Axes", series: Series, places: list[Cell], styles: Mapping
         bars = axes.bar(middles, [height for _, height in points], thickness, color=styles[name][0], label=name)
         axes.bar_label(bars, [format_cell(height) for _, height in points], padding=2, fontsize=10)
     width, size = (_LABEL_WIDTH, 11) if len(places) <= _MOST_WIDE_LABELS else (8, 8)
-    axes.set_xticks(range(len(places)), [fill(str(place), width) for place in places], fontsize=size)
+    axes.set_xticks(
+        range(len(places)), [fill(str(place), width, break_long_words=False) for place in places], fontsize=size
+    )
     axes.margins(y=0.1)  # for the numbers above the bars
 
 
