@@ -96,6 +96,24 @@ class Learner:
         return LearningCurve(losses, seconds, num_tokens, has_diverged)
 
 
+def gradients(model: SequenceModel, batch: Batch, loss_of: LossOf | None = None) -> float:
+    """Compute the gradients of the mean loss anew, and return this loss."""
+    model.zero_grad()
+    loss = (loss_of or model.loss)(batch).mean
+    loss.backward()  # type: ignore[no-untyped-call]
+    return float(loss.detach())
+
+
+def seconds_of(action: Callable[[], object], repeats: int) -> list[float]:
+    """Return the times of an action that is repeated."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return times
+
+
 def held_out(make_batch: BatchMaker, number: int, seed: int) -> Batch:
     """Return sentences that are drawn with another seed than those of training."""
     return make_batch(number, torch.Generator().manual_seed(seed + 2))

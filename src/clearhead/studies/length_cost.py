@@ -13,9 +13,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from clearhead.model import Batch, SequenceModel
+from clearhead.model import Batch, Loss, SequenceModel
 from clearhead.studies.experiment import Measurement, ResultTable, Rows
-from clearhead.studies.learning import Show
+from clearhead.studies.learning import Show, gradients, seconds_of
 from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import FIRST
 from clearhead.studies.variants import VARIANTS, matched_config, num_parameters, seeded_model, shared_settings
@@ -104,23 +104,18 @@ def training_step(model: SequenceModel, length: int, sizes: LengthCostSizes) -> 
     ids = torch.randint(FIRST, sizes.vocabulary, shape, generator=random).to(model.device)
     batch = Batch(target=ids, is_padded=False)
     memory = step_bytes(model, batch)
-    times = []
-    for _ in range(sizes.repeats):
-        synchronise(model)
-        start = time.perf_counter()
-        update(model, batch)
-        synchronise(model)
-        times.append(time.perf_counter() - start)
-    return 1000 * min(times), memory / _MIB
+    return 1000 * min(seconds_of(partial(update, model, batch), sizes.repeats)), memory / _MIB
 
 
 def update(model: SequenceModel, batch: Batch) -> None:
     """Compute the loss and all gradients, on a GPU in bfloat16."""
-    for parameter in model.parameters():
-        parameter.grad = None
-    with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=model.device.type == "cuda"):
-        loss = model.loss(batch).mean
-    loss.backward()  # type: ignore[no-untyped-call]
+
+    def loss_of(batch: Batch) -> Loss:
+        with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=model.device.type == "cuda"):
+            return model.loss(batch)
+
+    gradients(model, batch, loss_of)
+    synchronise(model)
 
 
 def step_bytes(model: SequenceModel, batch: Batch) -> int:
@@ -141,8 +136,7 @@ def step_bytes(model: SequenceModel, batch: Batch) -> int:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        loss = model.loss(batch).mean
-    loss.backward()  # type: ignore[no-untyped-call]
+        gradients(model, batch)
     return sum(storages.values())
 
 

@@ -1,9 +1,4 @@
-"""Questions about stories that take one, two or three lookups, asked of encoders with one to four layers.
-
-"Karin: Paul. Paul: kitchen. kitchen: guitar. … Karin: it" says that Karin's brother is Paul, that he entered the
-kitchen, that a guitar is there, and asks what he picked up. A place of the input is a word with the word before it, so
-that a statement is one place, and finding it is one lookup for attention.
-"""
+"""Questions about stories that take one, two or three lookups, asked of encoders with one to four layers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,26 +17,22 @@ from clearhead.model.heads import every_head
 from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.tracing import PartTrace
 from clearhead.studies.experiment import Measurement, ResultTable, Rows
-from clearhead.studies.learning import Learner, Show, StudyRecipe
+from clearhead.studies.hop_task import (
+    CHAINS,
+    NUM_WORDS,
+    WORDS,
+    draw_stories,
+    held_out_stories,
+    last_mention,
+    path_of,
+    text_of,
+)
+from clearhead.studies.learning import Learner, Show, StudyRecipe, share
 from clearhead.studies.picture import Panel
 from clearhead.studies.variants import num_parameters
 from clearhead.worksheet.arrays import Array
 
 CLAIM = "To know what 'it' is, one layer of attention is not enough: the next one must use what it has found."
-_VOCABULARY = (
-    "he where it "
-    "Karin Anna Maria Julia Petra Helga Sofia Ingrid Nora Vera Wanda Clara Elena Lotte Irma Frida Olga Ursula "
-    "Paul Otto Emil Jonas Hugo Karl Felix Leo Anton Bruno Oskar Erik Jakob Moritz Simon Theo Konrad Viktor "
-    "kitchen garden cellar attic hall study garage porch "
-    "guitar wine book cake lamp coin drum kite"
-)
-WORDS = _VOCABULARY.split()
-NUM_WORDS, NUM_NAMES, NUM_ROOMS, CHAINS = len(WORDS), 18, 8, 4
-ROOM, THING = WORDS.index("kitchen"), WORDS.index("guitar")
-KINDS = ((3, NUM_NAMES), (3 + NUM_NAMES, NUM_NAMES), (ROOM, NUM_ROOMS), (THING, NUM_ROOMS))
-NUM_RESERVED = 4  # the last names of women and of brothers: training never asks what such a person picked up
-SHARE_ALL_NAMES = 0.2  # of the stories of training, in which all names occur
-SHARES = torch.tensor([0.2, 0.3, 0.5])  # of questions with one, two and three hops in training
 WIDE = "1 layer, twice the parameters"
 LAYERS = ("1 layer", "2 layers", "3 layers", "4 layers")
 MODELS = {  # the number of layers, and a factor of the width, of the heads and of the number of parameters
@@ -91,36 +82,6 @@ class HopSizes:
 
 
 SMALL = HopSizes()
-
-
-def draw_stories(number: int, random: torch.Generator, hops: int | None = None, *, is_reserved: bool = False) -> Batch:
-    """Return 12 shuffled statements with a question about every chain (number, 16), and the answers (number, 4).
-
-    A chain is a woman, her brother, a room and a thing. Tests ask for the thing; training (no `hops`) for any word.
-    """
-    end = torch.full((number, CHAINS), 3)
-    has_all_names = torch.tensor(False)
-    if hops is None:
-        lookups = 1 + torch.multinomial(SHARES, number * CHAINS, replacement=True, generator=random).view(end.shape)
-        start = (torch.rand(end.shape, generator=random) * (4 - lookups)).long()
-        has_all_names = torch.rand(number, 1, generator=random) < SHARE_ALL_NAMES
-        end = start + lookups
-        end = torch.where(has_all_names & (start < 2), end.clamp(max=2), end)  # persons: no questions for things
-    else:
-        start = end - hops
-    columns = []
-    for first, size in KINDS:
-        order = torch.rand(number, size, generator=random)
-        if size == NUM_NAMES:
-            order[:, -NUM_RESERVED:] += torch.where(has_all_names, 0.0, -2.0 if is_reserved else 2.0)
-        columns.append(first + order.argsort(dim=1)[:, :CHAINS])
-    chains = torch.stack(columns, dim=2)  # (B, chains, 4)
-    statements = (chains[:, :, 1:] + NUM_WORDS * chains[:, :, :-1]).flatten(1)
-    order = torch.rand(statements.shape, generator=random).argsort(dim=1)
-    subjects = chains.gather(2, start[:, :, None])[:, :, 0]
-    questions = end - 1 + NUM_WORDS * subjects  # "he", "where" or "it"
-    source = torch.cat((statements.gather(1, order), questions), dim=1)
-    return Batch(source, labels=chains.gather(2, end[:, :, None])[:, :, 0], is_padded=False)
 
 
 class StatementEmbedding(nn.Embedding):
@@ -201,34 +162,9 @@ def accuracies(answer: Callable[[Tensor], Tensor], sizes: HopSizes, seed: int) -
     shares = []
     for number, (hops, is_reserved) in enumerate(TESTS.values()):
         random = torch.Generator().manual_seed(1000 * (seed + 1) + number)
-        batch = draw_stories(sizes.num_tested, random, hops, is_reserved=is_reserved)
-        assert batch.source is not None
-        assert batch.labels is not None
-        shares.append(float((answer(batch.source) == batch.labels[:, 0]).double().mean()))
+        source, labels = held_out_stories(sizes.num_tested, random, hops, is_reserved=is_reserved)
+        shares.append(share(answer(source) == labels))
     return shares
-
-
-def last_mention(source: Tensor) -> Tensor:
-    """Return the things (B,) that the stories mention last."""
-    words = source % NUM_WORDS
-    last = (torch.arange(source.shape[1]) * (words >= THING)).argmax(dim=1, keepdim=True)
-    return words.gather(1, last)[:, 0]
-
-
-def text_of(place: int) -> str:
-    """Return the two words of a place: `Karin: Paul`."""
-    return f"{WORDS[place // NUM_WORDS]}: {WORDS[place % NUM_WORDS]}"
-
-
-def path_of(source: Tensor) -> list[int]:
-    """Return the places of the first question of a story (T,) and of the statements that lead to the thing."""
-    subjects = (source // NUM_WORDS).tolist()
-    path = [len(source) - CHAINS]
-    word = subjects[path[0]]
-    while word < THING:
-        path.append(subjects.index(word))
-        word = int(source[path[-1]]) % NUM_WORDS
-    return path
 
 
 def attention_maps(model: Transformer, story: Tensor) -> Array:
@@ -246,11 +182,9 @@ def look_inside(model: Transformer, sizes: HopSizes, seed: int) -> tuple[ResultT
 
     A head has the role of the look of a question at which it is the strongest; one of the others is drawn at random.
     """
-    batch = draw_stories(sizes.num_tested, torch.Generator().manual_seed(1000 * (seed + 1) - 1), 3)
-    assert batch.source is not None
-    labels = model.labels(batch)[:, 0]
-    number = int((answers(model, batch.source) == labels).int().argmax())  # the first that is solved
-    story = batch.source[number]
+    source, labels = held_out_stories(sizes.num_tested, torch.Generator().manual_seed(1000 * (seed + 1) - 1), 3)
+    number = int((answers(model, source) == labels).int().argmax())  # the first that is solved
+    story = source[number]
     path, heads = path_of(story), every_head(model.config)
     asks_he = story.clone()
     asks_he[path[0]] += WORDS.index("he") - WORDS.index("it")
@@ -268,11 +202,11 @@ def look_inside(model: Transformer, sizes: HopSizes, seed: int) -> tuple[ResultT
     removals: Rows = []
     for head in heads:
         gates = closed_gates(model.config, model.device, without=[head])
-        logits = answer_logits(model, batch.source, Probe(gates=gates))[:, 0]
+        logits = answer_logits(model, source, Probe(gates=gates))[:, 0]
         name = f"head {head.layer + 1}.{head.number + 1}{roles.get(head, '')}"
         answer = WORDS[int(logits[number].argmax())]
         chance = float(logits[number].softmax(0)[labels[number]])
-        removals.append((name, answer, chance, float((logits.argmax(dim=1) == labels).double().mean())))
+        removals.append((name, answer, chance, share(logits.argmax(dim=1) == labels)))
     hops = dict(zip(path, PATH, strict=True))
     places = [(text_of(place), hops.get(index, "")) for index, place in enumerate(story.tolist())]
     title = f"a solved story of three hops: 'it' is answered with {WORDS[labels[number]]}, 'he' with {brother}"
@@ -288,9 +222,10 @@ def run(seed: int, sizes: HopSizes, show: Show) -> Measurement:
     models = {name: train(name, sizes, seed, show) for name in MODELS}
     shares = {name: accuracies(partial(answers, model), sizes, seed) for name, model in models.items()}
     rows: Rows = []
-    for name, (layers, factor) in MODELS.items():
+    for name, (layers, _) in MODELS.items():
+        size = "equal" if name in LAYERS else "other"
         count = sum(parameter.numel() for parameter in models[name].parameters())
-        rows.append((name, layers, "equal" if layers and factor == 1 else "other", count, *shares[name]))
+        rows.append((name, layers, size, count, *shares[name]))
     rows.append(("last mention", 0, "other", 0, *accuracies(last_mention, sizes, seed)))
     title = f"share of right answers after {sizes.steps:,} updates; a guess is right in {1 / CHAINS}"
     best = max(LAYERS, key=lambda name: shares[name][2])

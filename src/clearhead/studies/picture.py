@@ -1,6 +1,6 @@
 """The plot of a study, as SVG or PNG: by default panels whose lines and bars are read from its tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, cycle, product
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from clearhead.errors import ClearheadError, not_installed
 from clearhead.files.output_format import format_of_file
 from clearhead.plots import BLUE, FORMATS, GREEN, GREY, INK, STYLE, VERMILION, write_plot
-from clearhead.studies.experiment import Cell, Experiment, ResultTable, format_cell
+from clearhead.studies.experiment import Cell, Experiment, format_cell
 from clearhead.studies.registry import find_study
 
 if TYPE_CHECKING:
@@ -58,7 +58,11 @@ def series_of(result: Experiment, panel: Panel) -> Series:
             if panel.only and panel.only not in row:
                 continue
             cells = dict(zip(table.columns, row, strict=True))
-            for place, column in _places(panel, table, cells):
+            if panel.x:
+                places = dict.fromkeys(panel.y, cells[panel.x])
+            else:
+                places = {column: float(column.split()[0]) for column in table.columns if column[0].isdigit()}
+            for column, place in places.items():
                 own = "" if panel.by or len(panel.y) < 2 else columns[column]
                 names = [name, *(_named(key, cells[key]) for key in panel.by), own]
                 label = ", ".join(part for part in names if part)
@@ -68,14 +72,6 @@ def series_of(result: Experiment, panel: Panel) -> Series:
 
 def _named(column: str, cell: Cell) -> str:
     return cell if isinstance(cell, str) else f"{column}: {cell}"
-
-
-def _places(panel: Panel, table: ResultTable, cells: Mapping[str, Cell]) -> Iterator[tuple[Cell, str]]:
-    """Yield the places on the x axis that a row has a value for, and the columns of these values."""
-    if panel.x:
-        yield from ((cells[panel.x], column) for column in panel.y)
-        return
-    yield from ((float(column.split()[0]), column) for column in table.columns if column[0].isdigit())
 
 
 def size_of(panels: Sequence[Panel]) -> tuple[float, float]:
@@ -102,7 +98,9 @@ def draw_panels(result: Experiment, figure: "Figure", panels: Sequence[Panel]) -
         if isinstance(places[0], str) and not panel.by:
             _draw_bars(axes, series, places, styles)
         else:
-            _draw_lines(axes, series, places, styles)
+            for name, points in series.items():
+                colour, style = styles[name]
+                axes.plot(*zip(*points, strict=True), style, color=colour, label=name)
         axes.set(title=panel.title, xlabel=panel.x or "words")
         axes.set_ylabel(panel.label or (panel.y[0] if len(panel.y) == 1 else ""))
         if "x" in panel.log:
@@ -121,12 +119,6 @@ def draw_panels(result: Experiment, figure: "Figure", panels: Sequence[Panel]) -
             handles, labels = axes.get_legend_handles_labels()
             labelled |= zip(labels, handles, strict=True)
         figure.legend(labelled.values(), labelled.keys(), loc="outside lower center", ncols=4)
-
-
-def _draw_lines(axes: "Axes", series: Series, places: list[Cell], styles: Mapping[str, tuple[str, str]]) -> None:
-    for name, points in series.items():
-        colour, style = styles[name]
-        axes.plot(*zip(*points, strict=True), style, color=colour, label=name)
 
 
 def _draw_bars(axes: "Axes", series: Series, places: list[Cell], styles: Mapping[str, tuple[str, str]]) -> None:

@@ -6,16 +6,25 @@ many passes over one token each, with the keys and values of earlier tokens cach
 """
 
 import statistics
-import time
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from clearhead.model import Batch, Loss, SequenceModel
 from clearhead.studies.experiment import Cell, Measurement, ResultTable
-from clearhead.studies.learning import Learner, LearningCurve, LossOf, Show, StudyRecipe, held_out, sides
+from clearhead.studies.learning import (
+    Learner,
+    LearningCurve,
+    LossOf,
+    Show,
+    StudyRecipe,
+    gradients,
+    held_out,
+    seconds_of,
+    sides,
+)
 from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import Task
 from clearhead.studies.variants import seeded_model, shared_settings, small_transformer
@@ -88,17 +97,16 @@ def compare(length: int, sizes: TeacherForcingSizes, seed: int) -> tuple[Cell, .
     """Compute one update in both ways for sentences of one length, and return its row."""
     model, task = make_model(length, sizes, seed), Task("reverse", length, length)
     batch = held_out(task.batch, sizes.rows, seed)
-    losses, gradients = [], []
-    for loss_of in (model.loss, one_by_one(model)):
-        loss, gradient = update(model, batch, loss_of)
-        losses.append(loss)
-        gradients.append(gradient)
-    largest = float(gradients[0].abs().max())
-    difference = float((gradients[0] - gradients[1]).abs().max()) / largest
+    losses, vectors, ways = [], [], (model.loss, one_by_one(model))
+    for loss_of in ways:
+        losses.append(gradients(model, batch, loss_of))
+        vectors.append(torch.cat([weight.grad.flatten() for weight in model.parameters() if weight.grad is not None]))
+    difference = float((vectors[0] - vectors[1]).abs().max()) / float(vectors[0].abs().max())
     # Both ways have run once, so that neither is timed with PyTorch's preparations.
-    seconds = [median_time(model, batch, loss_of, sizes.repeats) for loss_of in (model.loss, one_by_one(model))]
-    times = [1000 * duration for duration in seconds]
-    return (length, *losses, abs(losses[0] - losses[1]), difference, *times, seconds[1] / seconds[0])
+    runs = [seconds_of(partial(gradients, model, batch, loss_of), sizes.repeats) for loss_of in ways]
+    parallel, stepwise = map(statistics.median, runs)
+    times = 1000 * parallel, 1000 * stepwise, stepwise / parallel
+    return (length, *losses, abs(losses[0] - losses[1]), difference, *times)
 
 
 def make_model(length: int, sizes: TeacherForcingSizes, seed: int) -> SequenceModel:
@@ -126,26 +134,6 @@ def one_by_one(model: SequenceModel) -> LossOf:
         return Loss(total, (labels != ignored).sum())
 
     return loss_of
-
-
-def update(model: SequenceModel, batch: Batch, loss_of: LossOf) -> tuple[float, Tensor]:
-    """Compute the loss and the gradients of all parameters, as one vector."""
-    for parameter in model.parameters():
-        parameter.grad = None
-    loss = loss_of(batch).mean
-    loss.backward()  # type: ignore[no-untyped-call]
-    gradients = [parameter.grad.flatten() for parameter in model.parameters() if parameter.grad is not None]
-    return float(loss.detach()), torch.cat(gradients)
-
-
-def median_time(model: SequenceModel, batch: Batch, loss_of: LossOf, repeats: int) -> float:
-    """Return the median time of an update in seconds."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        update(model, batch, loss_of)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
 
 
 def train_both(sizes: TeacherForcingSizes, seed: int, show: Show) -> tuple[LearningCurve, LearningCurve]:

@@ -7,32 +7,34 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.studies.multi_hop import (
+from clearhead.studies.hop_task import (
     CHAINS,
-    LAYERS,
-    LOOKS,
-    MODELS,
     NUM_NAMES,
     NUM_RESERVED,
     NUM_WORDS,
-    PATH,
     ROOM,
+    THING,
+    WORDS,
+    draw_stories,
+    last_mention,
+    path_of,
+    text_of,
+)
+from clearhead.studies.multi_hop import (
+    LAYERS,
+    LOOKS,
+    MODELS,
+    PATH,
     SMALL,
     TESTS,
-    THING,
     WIDE,
-    WORDS,
     HopSizes,
     accuracies,
     answer_logits,
     answers,
     attention_maps,
-    draw_stories,
-    last_mention,
     look_inside,
     make_model,
-    path_of,
-    text_of,
     train,
 )
 from tests.unit.studies.tiny import TINY, measured
