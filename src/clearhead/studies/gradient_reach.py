@@ -18,7 +18,7 @@ from clearhead.studies.experiment import Measurement, ResultTable, Rows
 from clearhead.studies.learning import BatchMaker, Learner, Show, StudyRecipe, held_out, share
 from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import EOS, FIRST
-from clearhead.studies.variants import MAIN, VARIANTS, matched_config, seeded_model, shared_settings
+from clearhead.studies.variants import LANGUAGE_MODELS, MAIN, VARIANTS, matched_config, seeded_model, shared_settings
 
 CLAIM = (
     "Recurrent models may forget the past and suffer from vanishing gradients, and convolutions see only near "
@@ -29,10 +29,9 @@ KINDS = {
     "language model": "writing the first word again: loss of the last word, embedding of the first word",
 }
 MEASURES = ("norm before training", "share before training", "share after training", "right answers")
-_LANGUAGE_MODELS = {"recurrent-scaled": "recurrent", "convolutional": "convolutional", "transformer": "Transformer"}
-_TITLES = {  # a language model has no source that attention could read
+_TITLES = {
     "translation": {name: VARIANTS[name].title for name in MAIN},
-    "language model": _LANGUAGE_MODELS,
+    "language model": LANGUAGE_MODELS,
 }
 PANELS = (
     Panel("Translation: norm before training", by=("variant",), only=MEASURES[0], log="y", label="norm"),

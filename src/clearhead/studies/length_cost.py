@@ -18,13 +18,19 @@ from clearhead.studies.experiment import Measurement, ResultTable, Rows
 from clearhead.studies.learning import Show, gradients, seconds_of
 from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import FIRST
-from clearhead.studies.variants import VARIANTS, matched_config, num_parameters, seeded_model, shared_settings
+from clearhead.studies.variants import (
+    LANGUAGE_MODELS,
+    VARIANTS,
+    matched_config,
+    num_parameters,
+    seeded_model,
+    shared_settings,
+)
 
 CLAIM = "The cost of attention grows with the square of the length; a recurrent model works through one word at a time."
-COMPARED = {"recurrent-scaled": "recurrent", "convolutional": "convolutional", "transformer": "Transformer"}
 _WARM_UP = 16  # tokens
 _MIB = 2**20
-_NAMES = tuple(COMPARED.values())
+_NAMES = tuple(LANGUAGE_MODELS.values())
 _MS, _MEMORY = (tuple(f"{name}, {unit}" for name in _NAMES) for unit in ("ms", "MiB"))
 _DECODING = {1: ""}
 PANELS = (
@@ -57,7 +63,7 @@ def run(seed: int, sizes: LengthCostSizes, show: Show) -> Measurement:
     shared = {**shared_settings(sizes.vocabulary, sizes.blocks, sizes.lengths[-1]), "shape": "decoder"}
     models = []
     steps, decoded = [], []  # of every architecture, the milliseconds and the MiB at every length
-    for name, title in COMPARED.items():
+    for name, title in LANGUAGE_MODELS.items():
         model = seeded_model(matched_config(VARIANTS[name], shared, sizes.width), seed)
         models.append((title, num_parameters(model.config)))
         model.to(device=torch.device(sizes.device))
@@ -166,22 +172,18 @@ def decoding_steps(
 
 def bytes_of(thing: object) -> int:
     """Return the memory of all tensors in an object, its attributes and lists, each storage once."""
-    storages: dict[int, int] = {}
-    waiting, visited = [thing], set()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in visited:
-            continue
-        visited.add(id(one))
-        if isinstance(one, Tensor):
-            storages[one.untyped_storage().data_ptr()] = one.untyped_storage().nbytes()
-        elif isinstance(one, dict):
-            waiting += one.values()
-        elif isinstance(one, list | tuple):
-            waiting += one
-        elif hasattr(one, "__dict__"):
-            waiting += vars(one).values()
-    return sum(storages.values())
+    storages = [tensor.untyped_storage() for tensor in tensors_of(thing)]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+def tensors_of(thing: object) -> Iterator[Tensor]:
+    """Yield all tensors in an object, its attributes and lists."""
+    parts = getattr(thing, "__dict__", thing)
+    if isinstance(thing, Tensor):
+        yield thing
+    elif isinstance(parts, dict | list | tuple):
+        for part in parts.values() if isinstance(parts, dict) else parts:
+            yield from tensors_of(part)
 
 
 def synchronise(model: SequenceModel) -> None:

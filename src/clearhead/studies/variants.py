@@ -37,6 +37,8 @@ VARIANTS: Mapping[str, ReaderVariant] = {
     "transformer": ReaderVariant("Transformer", {"architecture": "transformer"}),
     "transformer-packed": ReaderVariant("Transformer, packed rows", {"architecture": "transformer"}),
 }
+# A language model has no source that attention could read.
+LANGUAGE_MODELS = {"recurrent-scaled": "recurrent", "convolutional": "convolutional", "transformer": "Transformer"}
 MAIN = ("recurrent-no-attention", "recurrent-scaled", "convolutional", "transformer")
 
 
