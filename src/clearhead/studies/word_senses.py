@@ -105,7 +105,7 @@ def run(seed: int, sizes: SenseSizes, show: Show) -> Measurement:
         right = np.array([data.is_right[data.cues == cue].mean() for cue in sizes.places])
         translations.append((title, num_parameters(model.config), curve.final_loss(), float(right.mean())))
         for number, (layer, before) in enumerate(zip(trained, untrained, strict=True)):
-            shares = [float(found.mean()) for found in (layer.centroid, before.centroid, layer.linear, before.linear)]
+            shares = [float(values.mean()) for values in (layer.centroid, before.centroid, layer.linear, before.linear)]
             layers.append((title, str(number) if number else "static", *shares, layer.within, layer.between))
         centroid, linear = trained[-1].centroid, trained[-1].linear
         rows = {  # places before the word, from the farthest; as many follow after it
@@ -163,8 +163,8 @@ def _measure_layer(vectors: Array, data: OccurrenceVectors, places: Sequence[int
         cosines.append(sense_cosines(vectors[is_word], data.senses[is_word]))
         is_fitted, is_tested = is_word & data.is_known, is_word & ~data.is_known
         fitted = vectors[is_fitted], data.senses[is_fitted], vectors[is_tested]
-        found = np.stack((nearest_senses(*fitted), linear_senses(*fitted))) == data.senses[is_tested]  # (2, T)
+        is_found = np.stack((nearest_senses(*fitted), linear_senses(*fitted))) == data.senses[is_tested]  # (2, T)
         cues = data.cues[is_tested]
-        shares.append(np.stack([found[:, cues == cue].mean(axis=1) for cue in places], axis=1))  # (2, P)
+        shares.append(np.stack([is_found[:, cues == cue].mean(axis=1) for cue in places], axis=1))  # (2, P)
     within, between = np.mean(cosines, axis=0).tolist()
     return LayerSenses(within, between, *np.mean(shares, axis=0))
