@@ -73,7 +73,9 @@ class Learner:
         settings, random = self.recipe.settings(), torch.Generator().manual_seed(self.seed + 1)
         optimiser, parameters = Optimiser(model, settings), list(model.parameters())
         losses: list[float] = []
-        seconds, num_tokens, has_diverged = 0.0, 0, False
+        seconds = 0.0
+        num_tokens = 0
+        has_diverged = False
         model.train()
         start = time.perf_counter()
         for step in range(1, self.recipe.steps + 1):

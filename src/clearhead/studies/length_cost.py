@@ -67,10 +67,11 @@ def run(seed: int, sizes: LengthCostSizes, show: Show) -> Measurement:
         model = seeded_model(matched_config(VARIANTS[name], shared, sizes.width), seed)
         models.append((title, num_parameters(model.config)))
         model.to(device=torch.device(sizes.device))
-        steps.append([])
+        of_lengths = []
         for number, length in enumerate(sizes.lengths, start=1):
-            steps[-1].append(training_step(model, length, sizes))
+            of_lengths.append(training_step(model, length, sizes))
             show(f"training steps, {title}", number, len(sizes.lengths))
+        steps.append(of_lengths)
         decoded.append(list(decoding_steps(model, sizes, partial(show, f"decoding, {title}"))))
     tables = (
         _table(f"a training step of {sizes.num_tokens:,} tokens, in sequences of each length", sizes, steps),

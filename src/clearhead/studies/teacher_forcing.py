@@ -97,7 +97,8 @@ def compare(length: int, sizes: TeacherForcingSizes, seed: int) -> tuple[Cell, .
     """Compute one update in both ways for sentences of one length, and return its row."""
     model, task = make_model(length, sizes, seed), Task("reverse", length, length)
     batch = held_out(task.batch, sizes.rows, seed)
-    losses, vectors, ways = [], [], (model.loss, one_by_one(model))
+    ways = (model.loss, one_by_one(model))
+    losses, vectors = [], []
     for loss_of in ways:
         losses.append(gradients(model, batch, loss_of))
         vectors.append(torch.cat([weight.grad.flatten() for weight in model.parameters() if weight.grad is not None]))

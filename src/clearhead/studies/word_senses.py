@@ -135,16 +135,18 @@ def run(seed: int, sizes: SenseSizes, show: Show) -> Measurement:
 @torch.no_grad()
 def read_vectors(model: SequenceModel, sizes: SenseSizes, seed: int) -> OccurrenceVectors:
     """Return the vectors of the ambiguous words in new sentences, the same ones for every variant."""
-    random, number = torch.Generator().manual_seed(seed + 2), sizes.num_tested
+    random = torch.Generator().manual_seed(seed + 2)
+    number = sizes.num_tested
     group = SENSES * sizes.task.num_ambiguous  # neighbours in `sentences` of all words and senses
-    rows, parts = torch.arange(number), []
+    rows = torch.arange(number)
+    parts = []
     for cue in sizes.places:
         sentences = sizes.task.sentences(number, cue, random)
         source, target = sides(sentences.batch)
         places = sentences.places
         answers = model(sentences.batch)[rows, places].argmax(dim=-1)
-        vectors = word_vectors(encoder_states(model, source), places[:, None])
-        parts.append((vectors, sentences.words, sentences.senses, answers == target[rows, places]))
+        states = word_vectors(encoder_states(model, source), places[:, None])
+        parts.append((states, sentences.words, sentences.senses, answers == target[rows, places]))
     of_all = [list(part) for part in zip(*parts, strict=True)]
     vectors, words, senses, is_right = (torch.cat(part, dim=part[0].dim() // 2).numpy() for part in of_all)
     is_known = np.tile(rows.numpy() // group % 2 == 0, len(parts))
