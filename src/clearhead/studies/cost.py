@@ -39,7 +39,7 @@ def run(seed: int) -> Measurement:
     columns = ("tokens", "time (ms)", *_MEMORY)
     title = f"weights = softmax(Q Kᵀ / √d), d = {WIDTH}, float64, one core, fastest of at least {NUM_REPEATS} runs"
     time_growth, memory_growth = (growth(LENGTHS, [float(row[column]) for row in rows]) for column in (1, 2))
-    growths: Rows = (("time", time_growth), ("peak memory", memory_growth))
+    growths: Rows = [("time", time_growth), ("peak memory", memory_growth)]
     doubled = float(rows[-1][2]) / float(rows[-2][2])
     finding = (
         f"From {LENGTHS[0]} to {LENGTHS[-1]} tokens, peak memory grows as n^{memory_growth:.2f} (the last doubling "
