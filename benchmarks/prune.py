@@ -33,8 +33,6 @@ import yaml
 from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
-from clearhead.experiments.colours import BLUE, GREEN, GREY, VERMILION
-from clearhead.experiments.picture import STYLE, follow_dark_mode
 from clearhead.explain.pruned_model import (
     OpenedModel,
     PruneRequest,
@@ -46,6 +44,7 @@ from clearhead.explain.pruned_model import (
 from clearhead.explain.pruning import PruningText, measure, sweep
 from clearhead.formats.model_folder import find_model
 from clearhead.model import Transformer
+from clearhead.plots import BLUE, GREEN, GREY, STYLE, VERMILION, follow_dark_mode
 
 PARTS = ("train", "heads", "importance", "scratch", "speed")
 SHARES = (0.75, 0.5, 0.25)

@@ -26,8 +26,8 @@ from typing import Any
 import torch
 
 from clearhead.errors import ClearheadError
-from clearhead.experiments.picture import check_picture
 from clearhead.files.lines import read_lines
+from clearhead.studies.picture import check_picture
 from studies_report import save_plot, slug
 from train_peers import describe_machine
 

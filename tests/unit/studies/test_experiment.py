@@ -1,7 +1,7 @@
 """An experiment's result: numbers as a reader sees them, columns by name."""
 
-from clearhead.experiments import ResultTable
-from clearhead.experiments.experiment import format_cell
+from clearhead.studies import ResultTable
+from clearhead.studies.experiment import format_cell
 
 
 def test_a_number_is_shown_short_and_noise_is_named() -> None:

@@ -6,10 +6,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from clearhead.experiments import Experiment
-from clearhead.experiments.positions import WIDTH, encode, nearest_pair, rotation
+from clearhead.studies import Experiment
+from clearhead.studies.positions import WIDTH, encode, nearest_pair, rotation
 from tests.tolerances import assert_close
-from tests.unit.experiments.results import measured
+from tests.unit.studies.tiny import measured
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,17 @@
-"""The default plot: lines and bars that are read from tables."""
+"""Plots of studies: lines and bars read from tables; SVG or PNG, the same for the same numbers, readable in dark mode."""
 
+import re
+from pathlib import Path
 from typing import Any
 
+import pytest
 from matplotlib.figure import Figure
 
-from clearhead.experiments import Experiment, ResultTable
-from clearhead.experiments.panel import Panel, draw_panels, series_of, size_of
+from clearhead.errors import ClearheadError
+from clearhead.plots import DARK, PAPER
+from clearhead.studies import STUDIES, Experiment, ResultTable, run_study
+from clearhead.studies.picture import Panel, check_picture, draw_panels, save_picture, series_of, size_of
+from tests.unit.studies.tiny import measured
 
 WIDE = ResultTable(
     "",
@@ -16,7 +22,40 @@ LONG = ResultTable(
     "", ("d", "heads", "first", "second"), ((1, 2, 0.5, 5.0), (1, 3, 0.25, 7.0), (4, 2, 1.5, 8.0), (4, 3, 2.5, 9.0))
 )
 WORDS = ResultTable("", ("way", "loss", "seconds"), (("fast", 1.0, 3.0), ("slow", 2.0, 5.0)))
-RESULT = Experiment("x", "Title", 0, "", "", (WIDE, LONG, WORDS))
+RESULT = Experiment("x", "Title", 0, "", (WIDE, LONG, WORDS), "")
+
+
+def test_a_picture_drawn_from_json_is_the_same_picture(tmp_path: Path) -> None:
+    fresh = run_study("norms")
+    save_picture(fresh, tmp_path / "fresh.svg")
+    save_picture(Experiment.from_json(fresh.to_json()), tmp_path / "again.svg")
+    assert (tmp_path / "fresh.svg").read_bytes() == (tmp_path / "again.svg").read_bytes()
+
+
+def test_a_picture_is_svg_or_png() -> None:
+    with pytest.raises(ClearheadError, match=r"slide\.gif: \.gif is not the suffix .* ends in \.svg or \.png"):
+        check_picture(Path("slide.gif"))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_colour_of_an_svg_changes_in_dark_mode(name: str, tmp_path: Path) -> None:
+    save_picture(measured(name), tmp_path / "plot.svg")
+    svg = (tmp_path / "plot.svg").read_text(encoding="utf-8")
+    stylesheet = svg[svg.index("<style") : svg.index("</style>")]
+    assert "@media (prefers-color-scheme: dark)" in stylesheet
+    drawing = svg.partition("</style>")[2]
+    for role, colour in set(re.findall(r"(fill|stroke): (#[0-9a-f]{6})", drawing)) - {("stroke", PAPER.lower())}:
+        assert f'[style*="{role}: {colour}"]' in stylesheet, (role, colour)
+    assert all("fill: " in style for style in re.findall(r'<text[^>]*style="([^"]*)"', drawing))
+    assert len(DARK) == len(set(DARK.values()))
+
+
+def test_a_plot_keeps_its_text_and_has_fonts_to_fall_back_to(tmp_path: Path) -> None:
+    save_picture(measured("norms"), tmp_path / "plot.svg")
+    svg = (tmp_path / "plot.svg").read_text(encoding="utf-8")
+    assert "The effect of padding on batch norm and layer norm</text>" in svg
+    assert "'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif" in svg
+    assert "'DejaVu Sans';" not in svg
 
 
 def test_columns_of_lengths_are_the_places_of_the_chosen_rows() -> None:

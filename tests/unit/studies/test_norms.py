@@ -5,10 +5,10 @@ import statistics
 import numpy as np
 import pytest
 
-from clearhead.experiments import Experiment
-from clearhead.experiments import norms as norms_experiment
+from clearhead.studies import Experiment
+from clearhead.studies import norms as norms_experiment
 from tests.tolerances import assert_close
-from tests.unit.experiments.results import measured
+from tests.unit.studies.tiny import measured
 
 Z = [[7, 5, 4], [2, 3, 4], [1, 2, 3], [7, 5, 6], [3, 3, 4]]
 

@@ -7,13 +7,13 @@ the row of one token, so padding has no effect.
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.picture import Panel
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.reading import gallery, read_data
 from clearhead.worksheet.reference import mean, normalise, variance
 
-TITLE = "The effect of padding on batch norm and layer norm"
+CLAIM = "Padding with zeros changes the batch norm of the other tokens, but not their layer norm."
 EPSILON = 1e-5
 _SHOWN = (0, 1, 2, 5, 10, 20, 50, 100)
 _NORMS = ("batch norm, padding included", "batch norm, padding excluded", "layer norm")
@@ -23,11 +23,11 @@ PANELS = (
 )
 
 
-def run(seed: int) -> Experiment:
+def run(seed: int) -> Measurement:
     """Normalise the table of the exercise `norms` with 0 … 100 rows of padding. The seed has no effect."""
     table = given_table()
-    values: list[tuple[Cell, ...]] = []
-    changes: list[tuple[Cell, ...]] = []
+    values: Rows = []
+    changes: Rows = []
     unpadded = norms_of(table)
     for rows in _SHOWN:
         padded = np.concatenate([table, np.zeros((rows, table.shape[1]))])
@@ -39,11 +39,9 @@ def run(seed: int) -> Experiment:
         ResultTable(
             "normalised value of feature z1 of token s1 (z1 = 7)",
             ("padding rows", "batch mean", "batch variance", *_NORMS),
-            tuple(values),
+            values,
         ),
-        ResultTable(
-            "largest change of any of the 15 values that are not padding", ("padding rows", *_NORMS), tuple(changes)
-        ),
+        ResultTable("largest change of any of the 15 values that are not padding", ("padding rows", *_NORMS), changes),
     )
     before, after = (float(row[3]) for row in (values[0], values[-1]))
     included, excluded, layer = map(float, changes[-1][1:])
@@ -52,8 +50,7 @@ def run(seed: int) -> Experiment:
         f"{after:.2f}. The largest change of any value that is not padding is {included:.2f}. With padding "
         f"excluded this change is {excluded:.3g}, and with layer norm it is {layer:.3g}."
     )
-    claim = "Padding with zeros changes the batch norm of the other tokens, but not their layer norm."
-    return Experiment("norms", TITLE, seed, claim, finding, tables)
+    return Measurement(tables, finding)
 
 
 def given_table() -> Array:

@@ -10,12 +10,12 @@ import tracemalloc
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.picture import Panel
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import scale, softmax
 
-TITLE = "The cost of attention grows with the square of the length"
+CLAIM = "The time and memory of attention grow with the square of the length."
 LENGTHS = (64, 128, 256, 512, 1024, 2048)
 WIDTH = 64
 NUM_REPEATS = 3
@@ -28,10 +28,10 @@ PANELS = (
 )
 
 
-def run(seed: int) -> Experiment:
+def run(seed: int) -> Measurement:
     """Measure the time and the peak memory of the weights at every length, and fit their growth."""
     random = np.random.default_rng(seed)
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for length in LENGTHS:
         q, k = random.standard_normal((2, length, WIDTH))
         seconds, peak = best_time(q, k), peak_memory(q, k)
@@ -39,19 +39,18 @@ def run(seed: int) -> Experiment:
     columns = ("tokens", "time (ms)", *_MEMORY)
     title = f"weights = softmax(Q Kᵀ / √d), d = {WIDTH}, float64, one core, fastest of at least {NUM_REPEATS} runs"
     time_growth, memory_growth = (growth(LENGTHS, [float(row[column]) for row in rows]) for column in (1, 2))
-    growths: tuple[tuple[Cell, ...], ...] = (("time", time_growth), ("peak memory", memory_growth))
+    growths: Rows = [("time", time_growth), ("peak memory", memory_growth)]
     doubled = float(rows[-1][2]) / float(rows[-2][2])
     finding = (
         f"From {LENGTHS[0]} to {LENGTHS[-1]} tokens, peak memory grows as n^{memory_growth:.2f} (the last doubling "
         f"multiplies it by {doubled:.2f}, to {float(rows[-1][2]):.0f} MiB), and time on this machine as "
         f"n^{time_growth:.2f}."
     )
-    claim = "The time and memory of attention grow with the square of the length."
     tables = (
-        ResultTable(title, columns, tuple(rows)),
+        ResultTable(title, columns, rows),
         ResultTable("growth as a power of the length", ("quantity", "exponent"), growths),
     )
-    return Experiment("cost", TITLE, seed, claim, finding, tables)
+    return Measurement(tables, finding)
 
 
 def weigh(q: Array, k: Array) -> Array:

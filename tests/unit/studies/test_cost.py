@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from clearhead.experiments import Experiment
-from clearhead.experiments import cost as cost_experiment
-from tests.unit.experiments.results import measured
+from clearhead.studies import Experiment
+from clearhead.studies import cost as cost_experiment
+from tests.unit.studies.tiny import measured
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ Positions, or a causal mask that hides later tokens, make the order matter.
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable, format_cell
-from clearhead.experiments.panel import Panel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows, format_cell
+from clearhead.studies.picture import Panel
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import embed, mask, mix, position, project, scale, score, softmax
 
-TITLE = "Self-attention ignores word order without positions or a mask"
+CLAIM = "Without positions or a causal mask, shuffling the tokens only shuffles the outputs of self-attention."
 SENTENCES = ("They are rich , but are they happy ?", "They are happy , but are they rich ?")
 WIDTH = 31
 NUM_SHUFFLES = 100
@@ -24,7 +24,7 @@ PANELS = (
 )
 
 
-def run(seed: int) -> Experiment:
+def run(seed: int) -> Measurement:
     """Compare the outputs of two sentences with the same words, and of shuffled sentences, for every variant."""
     random = np.random.default_rng(seed)
     first, second = (sentence.lower().split() for sentence in SENTENCES)
@@ -33,7 +33,7 @@ def run(seed: int) -> Experiment:
     parameters = random.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
     one, two = (embed(np.array([words.index(word) for word in sentence]), table) for sentence in (first, second))
     shuffles = [random.permutation(len(first)) for _ in range(NUM_SHUFFLES)]
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for name, variant in VARIANTS.items():
         outputs = attend(one, parameters, *variant)
         between = distances(outputs, attend(two, parameters, *variant))
@@ -50,8 +50,7 @@ def run(seed: int) -> Experiment:
         f"{format_cell(rows[0][1])}). With positions, the outputs differ by {shares['positions']:.0%} of their mean "
         f"norm, and with a causal mask by {shares['a causal mask']:.0%}."
     )
-    claim = "Without positions or a causal mask, shuffling the tokens only shuffles the outputs of self-attention."
-    return Experiment("order", TITLE, seed, claim, finding, (ResultTable(title, columns, tuple(rows)),))
+    return Measurement((ResultTable(title, columns, rows),), finding)
 
 
 def attend(x: Array, parameters: Array, has_positions: bool, is_causal: bool) -> Array:

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from clearhead.experiments import Experiment
-from clearhead.experiments.variance import NUM_KEYS, gradient_size, mean_entropy
+from clearhead.studies import Experiment
+from clearhead.studies.variance import NUM_KEYS, gradient_size, mean_entropy
 from tests.tolerances import assert_close
-from tests.unit.experiments.results import measured
+from tests.unit.studies.tiny import measured
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,16 @@ The sequences are random, so earlier tokens do not help: chance is one divided b
 
 import numpy as np
 
-from clearhead.experiments.experiment import Experiment, ResultTable
-from clearhead.experiments.panel import Panel
+from clearhead.studies.experiment import Measurement, ResultTable
+from clearhead.studies.picture import Panel
 from clearhead.worksheet import solve
 from clearhead.worksheet.arrays import Array, Ids
 from clearhead.worksheet.reference import divide, mask, mix, project, score, softmax
 
-TITLE = "A decoder without a mask reads the answer"
+CLAIM = (
+    "Without a mask, a decoder in training can read the token that it must predict. At inference it cannot, so its "
+    "training accuracy is meaningless."
+)
 VOCABULARY = 7
 LENGTH = 11
 NUM_SEQUENCES = 1000
@@ -32,7 +35,7 @@ PANELS = (
 )
 
 
-def run(seed: int) -> Experiment:
+def run(seed: int) -> Measurement:
     """Mask the weights of the exercise `leak`, and score the copier with and without a mask and later tokens."""
     weights = solve("leak").answers[0]  # its vectors are one-hot, so the mixtures are the weights
     allowed = np.tri(len(weights), dtype=bool)
@@ -41,12 +44,12 @@ def run(seed: int) -> Experiment:
     unmasked_table = ResultTable(
         "weights from the lecture notes: each word is a mixture of all three",
         ("mixture for", *_WORDS, "share from later words"),
-        tuple((word, *row.tolist(), leak) for word, row, leak in zip(_WORDS, weights, leaks, strict=True)),
+        [(word, *row.tolist(), leak) for word, row, leak in zip(_WORDS, weights, leaks, strict=True)],
     )
     masked_table = ResultTable(
         "the same weights, masked and renormalised",
         ("mixture for", *_WORDS),
-        tuple((word, *row.tolist()) for word, row in zip(_WORDS, masked, strict=True)),
+        [(word, *row.tolist()) for word, row in zip(_WORDS, masked, strict=True)],
     )
     tokens = np.random.default_rng(seed).integers(VOCABULARY, size=(NUM_SEQUENCES, LENGTH))
     rows = []
@@ -64,7 +67,7 @@ def run(seed: int) -> Experiment:
         f"the copier on {NUM_SEQUENCES:,} sequences of length {LENGTH}, vocabulary {VOCABULARY}, "
         f"chance {1 / VOCABULARY:.4f}",
         ("attention", *_ACCURACIES, "same prediction in both"),
-        tuple(rows),
+        rows,
     )
     (_, leaky, leaky_later, _), (_, honest, honest_later, same) = rows
     finding = (
@@ -72,11 +75,7 @@ def run(seed: int) -> Experiment:
         f"inference, where later tokens are missing. With a mask the accuracy is {honest:.1%} in training and "
         f"{honest_later:.1%} at inference (chance: {1 / VOCABULARY:.1%}); {same:.0%} of the predictions are the same."
     )
-    claim = (
-        "Without a mask, a decoder in training can read the token that it must predict. At inference it cannot, so its "
-        "training accuracy is meaningless."
-    )
-    return Experiment("leak", TITLE, seed, claim, finding, (unmasked_table, masked_table, scores))
+    return Measurement((unmasked_table, masked_table, scores), finding)
 
 
 def copier() -> tuple[Array, Array, Array]:

@@ -7,12 +7,15 @@ same variance for every d.
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.picture import Panel
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import scale, softmax
 
-TITLE = "Why scores are divided by √d"
+CLAIM = (
+    "The variance of a dot product grows with the dimension d; division by √d keeps it constant, so that softmax "
+    "does not saturate."
+)
 DIMENSIONS = tuple(2**power for power in range(11))
 NUM_QUERIES = 8192
 NUM_KEYS = 16  # that each query chooses among
@@ -25,11 +28,11 @@ PANELS = (
 )
 
 
-def run(seed: int) -> Experiment:
+def run(seed: int) -> Measurement:
     """Measure the variance of the scores and their softmax at every width."""
     random = np.random.default_rng(seed)
-    plain: list[tuple[Cell, ...]] = []
-    scaled: list[tuple[Cell, ...]] = []
+    plain: Rows = []
+    scaled: Rows = []
     for width in DIMENSIONS:
         scores = random_scores(random, width)
         plain.append((width, *_measure(scores)))
@@ -42,17 +45,11 @@ def run(seed: int) -> Experiment:
         f"√d. Without the division, the largest of {NUM_KEYS} weights is {largest:.2f} on average instead of "
         f"{scaled_largest:.2f}, and the gradient of softmax is {scaled_gradient / gradient:.0f} times smaller."
     )
-    claim = (
-        "The variance of a dot product grows with the dimension d; division by √d keeps it constant, so that softmax "
-        "does not saturate."
-    )
     tables = (
-        ResultTable(
-            f"scores q·k: {NUM_QUERIES:,} queries, {NUM_KEYS} keys each, all from N(0, 1)", _COLUMNS, tuple(plain)
-        ),
-        ResultTable("scores q·k/√d of the same vectors", _COLUMNS, tuple(scaled)),
+        ResultTable(f"scores q·k: {NUM_QUERIES:,} queries, {NUM_KEYS} keys each, all from N(0, 1)", _COLUMNS, plain),
+        ResultTable("scores q·k/√d of the same vectors", _COLUMNS, scaled),
     )
-    return Experiment("variance", TITLE, seed, claim, finding, tables)
+    return Measurement(tables, finding)
 
 
 def random_scores(random: np.random.Generator, width: int) -> Array:

@@ -1,9 +1,10 @@
 """Experiment: the result of one measurement, as plain numbers that can be printed, saved and loaded."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from clearhead.worksheet.arrays import Array
 
 FORMAT = 1
 Cell = int | float | str
+Rows = list[tuple[Cell, ...]]
 _NOISE = 1e-12  # a smaller float64 result is rounding noise, and its digits differ between machines
 
 
@@ -20,69 +22,60 @@ class ResultTable:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Sequence[tuple[Cell, ...]]
 
     def column(self, name: str) -> tuple[Cell, ...]:
         """Return one column by its name."""
         return tuple(row[self.columns.index(name)] for row in self.rows)
 
 
+class Measurement(NamedTuple):
+    """What a study measures: the finding if a sentence can say it, and arrays that the plot needs and no table has."""
+
+    tables: tuple[ResultTable, ...]
+    finding: str = ""
+    arrays: Mapping[str, Array] = MappingProxyType({})
+
+
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A claim, the tables, the finding if a sentence can say it, and arrays that the plot needs and no table has."""
+    """A measurement, with its name, its title, its seed, and the claim of lecture notes that it measures."""
 
     name: str
     title: str
     seed: int
     claim: str
-    finding: str
     tables: tuple[ResultTable, ...]
+    finding: str
     arrays: Mapping[str, Array] = field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Experiment) and self.to_data() == other.to_data()
+        return isinstance(other, Experiment) and self.to_json() == other.to_json()
 
-    def to_data(self) -> dict[str, Any]:
-        """Return the experiment as plain data, with all digits of every number."""
-        return {
+    def to_json(self) -> str:
+        """Return the experiment as JSON, with all digits of every number."""
+        data = {
             "format": FORMAT,
             "experiment": self.name,
             "title": self.title,
             "seed": self.seed,
             "claim": self.claim,
             "finding": self.finding,
-            "tables": [
-                {"title": table.title, "columns": list(table.columns), "rows": [list(row) for row in table.rows]}
-                for table in self.tables
-            ],
+            "tables": [asdict(table) for table in self.tables],
             "arrays": {name: array.tolist() for name, array in self.arrays.items()},
         }
-
-    def to_json(self) -> str:
-        """Return the experiment as JSON, with all digits of every number."""
-        return json.dumps(self.to_data(), ensure_ascii=False, allow_nan=False)
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Experiment":
         """Return the experiment that `to_json` wrote; all numbers are equal to the last bit."""
         data = json.loads(text)
         tables = tuple(
-            ResultTable(table["title"], tuple(table["columns"]), tuple(tuple(row) for row in table["rows"]))
+            ResultTable(table["title"], tuple(table["columns"]), [tuple(row) for row in table["rows"]])
             for table in data["tables"]
         )
         arrays = {name: np.asarray(values, dtype=np.float64) for name, values in data["arrays"].items()}
-        return cls(data["experiment"], data["title"], data["seed"], data["claim"], data["finding"], tables, arrays)
-
-    def to_markdown(self) -> str:
-        """Return the claim, the finding and the tables as Markdown."""
-        parts = [f"**Claim.** {self.claim}"]
-        if self.finding:
-            parts.append(f"**Finding.** {self.finding}")
-        for table in self.tables:
-            lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
-            lines += ["| " + " | ".join(map(format_cell, row)) + " |" for row in table.rows]
-            parts += [f"{table.title}:", "\n".join(lines)]
-        return "\n\n".join(parts) + "\n"
+        return cls(data["experiment"], data["title"], data["seed"], data["claim"], tables, data["finding"], arrays)
 
 
 def format_cell(cell: Cell) -> str:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from clearhead.experiments import Experiment
-from clearhead.experiments import static as static_experiment
+from clearhead.studies import Experiment
+from clearhead.studies import static as static_experiment
 from tests.tolerances import assert_close
-from tests.unit.experiments.results import measured
+from tests.unit.studies.tiny import measured
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable, format_cell
+from clearhead.studies.experiment import Experiment, Measurement, ResultTable, Rows, format_cell
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import angle, position
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TITLE = "Why positions are sines and cosines"
+CLAIM = (
+    "A count is unbounded and a single sine repeats, but sines of many frequencies are bounded and distinct, and "
+    "they encode relative positions."
+)
 SIZE = (11.0, 5.6)
 WIDTH = 128
 BASE = 10000.0
@@ -28,13 +31,13 @@ STEPS_AHEAD = (1, 7, 50, 500)
 _DIMENSIONS_SHOWN = (0, 16, 32, 48, 64, 80, 96, 112)
 
 
-def run(seed: int) -> Experiment:
+def run(seed: int) -> Measurement:
     """Compare position encodings, count how often their numbers change and check the rotation. Nothing is random."""
     pos = np.arange(LAST + 1, dtype=np.float64)
     vectors = encode(pos)
     codes = {"count": pos[:, None], "sin(pos)": np.sin(pos)[:, None], f"PE, {WIDTH} numbers": vectors}
     nearest = {name: nearest_pair(code) for name, code in codes.items()}
-    compared: list[tuple[Cell, ...]] = [
+    compared: Rows = [
         (name, float(np.max(np.abs(code))), nearest[name][0], f"{nearest[name][1]} and {nearest[name][2]}")
         for name, code in codes.items()
     ]
@@ -43,7 +46,7 @@ def run(seed: int) -> Experiment:
         ResultTable(
             f"positions 0 … {LAST}",
             ("encoding", "largest number", "smallest distance", "between positions"),
-            tuple(compared),
+            compared,
         ),
         ResultTable(
             "number of changes (of a bit, or of the sign)",
@@ -53,7 +56,7 @@ def run(seed: int) -> Experiment:
         ResultTable(
             "PE(pos + k) as a rotation of PE(pos)",
             ("k", "largest error over all positions"),
-            tuple(zip(STEPS_AHEAD, errors, strict=True)),
+            list(zip(STEPS_AHEAD, errors, strict=True)),
         ),
     )
     (count, sine, sines) = compared
@@ -63,12 +66,8 @@ def run(seed: int) -> Experiment:
         f"positions are at least {float(sines[2]):.2f} apart. A step of k is the same rotation at every position "
         f"(largest error: {format_cell(max(errors))})."
     )
-    claim = (
-        "A count is unbounded and a single sine repeats, but sines of many frequencies are bounded and distinct, and "
-        "they encode relative positions."
-    )
     arrays = {"positions": vectors[:NUM_SHOWN], "bits": counter_bits()}
-    return Experiment("positions", TITLE, seed, claim, finding, tables, arrays)
+    return Measurement(tables, finding, arrays)
 
 
 def encode(positions: Array) -> Array:
@@ -118,15 +117,15 @@ def rotation_error(vectors: Array, ahead: int) -> float:
     return float(np.max(np.abs(vectors @ rotation(ahead) - truth)))
 
 
-def _change_rows(vectors: Array) -> tuple[tuple[Cell, ...], ...]:
+def _change_rows(vectors: Array) -> Rows:
     bits = sign_changes(counter_bits()[:, ::-1] - 0.5)
     steps = 2**NUM_BITS - 1
-    rows: list[tuple[Cell, ...]] = [
+    rows: Rows = [
         (f"bit {bit} of a counter", steps, int(changes), float(changes) / steps) for bit, changes in enumerate(bits)
     ]
     changes = sign_changes(vectors)
     rows += [(f"PE, dimension {dim}", LAST, int(changes[dim]), float(changes[dim]) / LAST) for dim in _DIMENSIONS_SHOWN]
-    return tuple(rows)
+    return rows
 
 
 def draw(result: Experiment, figure: "Figure") -> None:

@@ -6,13 +6,16 @@ same in every sentence. A weighted mean of the words around it gives the same wo
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.picture import Panel
 from clearhead.worksheet import solve
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import divide, mix
 
-TITLE = "Static and contextual word vectors"
+CLAIM = (
+    "A static vector is the average of all meanings of a word. A weighted mean of the vectors in a sentence gives "
+    "the word a vector for this sentence."
+)
 MEANINGS = np.eye(2)  # fruit, technology
 USES = ((9000, 1000), (5000, 5000), (1000, 9000))
 # The parts of the gallery exercise 'bank' in pairs: name in the table, first part, row of 'bank'.
@@ -29,14 +32,14 @@ PANELS = (
 )  # fmt: skip
 
 
-def run(seed: int) -> Experiment:
+def run(seed: int) -> Measurement:
     """Compare 'bank' in two sentences, and average 'apple' over its uses. The seed has no effect."""
     answers = solve("bank").answers
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for name, part, row in _WEIGHTS:
         money, river = answers[part][row], answers[part + 1][row]
         rows.append((name, cosine(_BANK, _BANK), cosine(money, river), angle_between(money, river)))
-    apples: list[tuple[Cell, ...]] = []
+    apples: Rows = []
     for uses in USES:
         average = average_of_uses(*uses)
         to_fruit, to_technology = (cosine(average, meaning) for meaning in MEANINGS)
@@ -45,7 +48,7 @@ def run(seed: int) -> Experiment:
         ResultTable(
             "'bank' in 'money bank grows' and in 'river bank flows' (the vectors are invented)",
             ("weights", "cosine before", "cosine after", "angle after (degrees)"),
-            tuple(rows),
+            rows,
         ),
         ResultTable(
             "'apple' averaged over its uses",
@@ -57,7 +60,7 @@ def run(seed: int) -> Experiment:
                 "cosine with fruit",
                 "cosine with technology",
             ),
-            tuple(apples),
+            apples,
         ),
     )
     fruit, technology, to_fruit, to_technology = (float(cell) for cell in apples[0][2:])
@@ -67,11 +70,7 @@ def run(seed: int) -> Experiment:
         f"means differ (cosine {min(cosines):.3f} to {max(cosines):.3f}). The average of 'apple' is [{fruit:.1f}, "
         f"{technology:.1f}], with cosine {to_fruit:.3f} to fruit and {to_technology:.3f} to technology."
     )
-    claim = (
-        "A static vector is the average of all meanings of a word. A weighted mean of the vectors in a sentence gives "
-        "the word a vector for this sentence."
-    )
-    return Experiment("static", TITLE, seed, claim, finding, tables)
+    return Measurement(tables, finding)
 
 
 def cosine(a: Array, b: Array) -> float:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from clearhead.experiments import order as order_experiment
+from clearhead.studies import order as order_experiment
 from tests.tolerances import assert_close
 
 

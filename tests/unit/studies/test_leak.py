@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from clearhead.experiments import Experiment
-from clearhead.experiments.leak import LENGTH, VOCABULARY, predict
+from clearhead.studies import Experiment
+from clearhead.studies.leak import LENGTH, VOCABULARY, predict
 from tests.tolerances import assert_close
-from tests.unit.experiments.results import measured
+from tests.unit.studies.tiny import measured
 
 
 @pytest.fixture(scope="module")

@@ -1,26 +1,31 @@
-"""The default plot of an experiment: panels whose lines and bars are read from its tables."""
+"""The plot of a study, as SVG or PNG: by default panels whose lines and bars are read from its tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, cycle
+from itertools import chain, cycle, product
+from pathlib import Path
 from textwrap import fill
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from clearhead.experiments.colours import BLUE, GREEN, GREY, INK, VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable, format_cell
+from clearhead.errors import ClearheadError, not_installed
+from clearhead.files.output_format import format_of_file
+from clearhead.plots import BLUE, FORMATS, GREEN, GREY, INK, STYLE, VERMILION, write_plot
+from clearhead.studies.experiment import Cell, Experiment, format_cell
+from clearhead.studies.registry import find_study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STYLES = (
-    *((BLUE, "o-"), (VERMILION, "s-"), (GREEN, "^-"), (INK, "D-"), (GREY, "v-")),
-    *((BLUE, "o--"), (VERMILION, "s--"), (GREEN, "^--"), (INK, "D--"), (GREY, "v--")),
-)
+_MARKERS = {BLUE: "o", VERMILION: "s", GREEN: "^", INK: "D", GREY: "v"}
+STYLES = [(colour, f"{marker}{dash}") for dash, (colour, marker) in product(("-", "--"), _MARKERS.items())]
+_DOTS_PER_INCH = 150
 _MOST_IN_A_ROW = 3
 _LEAST_WIDTH = 10.0  # inches: the title and the legend need them
 _WIDTH_OF_BARS = 0.8  # of one group
 _LABEL_WIDTH = 13  # characters of a line under a group of bars
+_MOST_WIDE_LABELS = 4  # more groups get narrow labels
 
 Series = dict[str, list[tuple[Cell, float]]]  # name of a line or a colour of bars -> its points
 
@@ -53,7 +58,11 @@ def series_of(result: Experiment, panel: Panel) -> Series:
             if panel.only and panel.only not in row:
                 continue
             cells = dict(zip(table.columns, row, strict=True))
-            for place, column in _places(panel, table, cells):
+            if panel.x:
+                places = dict.fromkeys(panel.y, cells[panel.x])
+            else:
+                places = {column: float(column.split()[0]) for column in table.columns if column[0].isdigit()}
+            for column, place in places.items():
                 own = "" if panel.by or len(panel.y) < 2 else columns[column]
                 names = [name, *(_named(key, cells[key]) for key in panel.by), own]
                 label = ", ".join(part for part in names if part)
@@ -63,14 +72,6 @@ def series_of(result: Experiment, panel: Panel) -> Series:
 
 def _named(column: str, cell: Cell) -> str:
     return cell if isinstance(cell, str) else f"{column}: {cell}"
-
-
-def _places(panel: Panel, table: ResultTable, cells: Mapping[str, Cell]) -> Iterator[tuple[Cell, str]]:
-    """Yield the places on the x axis that a row has a value for, and the columns of these values."""
-    if panel.x:
-        yield from ((cells[panel.x], column) for column in panel.y)
-        return
-    yield from ((float(column.split()[0]), column) for column in table.columns if column[0].isdigit())
 
 
 def size_of(panels: Sequence[Panel]) -> tuple[float, float]:
@@ -97,12 +98,16 @@ def draw_panels(result: Experiment, figure: "Figure", panels: Sequence[Panel]) -
         if isinstance(places[0], str) and not panel.by:
             _draw_bars(axes, series, places, styles)
         else:
-            _draw_lines(axes, series, places, styles)
+            for name, points in series.items():
+                colour, style = styles[name]
+                axes.plot(*zip(*points, strict=True), style, color=colour, label=name)
         axes.set(title=panel.title, xlabel=panel.x or "words")
         axes.set_ylabel(panel.label or (panel.y[0] if len(panel.y) == 1 else ""))
         if "x" in panel.log:
             axes.set_xscale("log", base=2)
             axes.xaxis.set_major_formatter("{x:,.0f}")
+        elif isinstance(places[0], int):
+            axes.locator_params("x", integer=True)
         if "y" in panel.log:
             axes.set_yscale("log", nonpositive="mask")
             axes.yaxis.set_major_formatter("{x:g}")
@@ -116,17 +121,59 @@ def draw_panels(result: Experiment, figure: "Figure", panels: Sequence[Panel]) -
         figure.legend(labelled.values(), labelled.keys(), loc="outside lower center", ncols=4)
 
 
-def _draw_lines(axes: "Axes", series: Series, places: list[Cell], styles: Mapping[str, tuple[str, str]]) -> None:
-    for name, points in series.items():
-        colour, style = styles[name]
-        axes.plot(*zip(*points, strict=True), style, color=colour, label=name)
-
-
 def _draw_bars(axes: "Axes", series: Series, places: list[Cell], styles: Mapping[str, tuple[str, str]]) -> None:
-    width = _WIDTH_OF_BARS / len(series)
+    thickness = _WIDTH_OF_BARS / len(series)
     for number, (name, points) in enumerate(series.items()):
-        middles = [places.index(place) + (number - (len(series) - 1) / 2) * width for place, _ in points]
-        bars = axes.bar(middles, [height for _, height in points], width, color=styles[name][0], label=name)
+        middles = [places.index(place) + (number - (len(series) - 1) / 2) * thickness for place, _ in points]
+        bars = axes.bar(middles, [height for _, height in points], thickness, color=styles[name][0], label=name)
         axes.bar_label(bars, [format_cell(height) for _, height in points], padding=2, fontsize=10)
-    axes.set_xticks(range(len(places)), [fill(str(place), _LABEL_WIDTH) for place in places])
+    width, size = (_LABEL_WIDTH, 11) if len(places) <= _MOST_WIDE_LABELS else (8, 8)
+    axes.set_xticks(
+        range(len(places)), [fill(str(place), width, break_long_words=False) for place in places], fontsize=size
+    )
     axes.margins(y=0.1)  # for the numbers above the bars
+
+
+def check_picture(path: Path) -> None:
+    """Raise ClearheadError before anything is measured if the plot could not be written."""
+    format_of_file(path, FORMATS, default="svg", option="picture")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ClearheadError(not_installed("a picture", "matplotlib", "plots")) from None
+
+
+def draw_picture(result: Experiment, module: ModuleType | None = None) -> "Figure":
+    """Return the plot of an experiment as a matplotlib Figure.
+
+    `module` is by default the study with the name of the result. It has the PANELS of the plot, or its SIZE in
+    inches and a function that draws it.
+    """
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    experiment = find_study(result.name) if module is None else module
+    panels = getattr(experiment, "PANELS", ())
+    size = size_of(panels) if panels else experiment.SIZE
+    with rc_context(STYLE):
+        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12, wspace=0.03))
+        figure.suptitle(result.title, x=0.01, ha="left")
+        if panels:
+            draw_panels(result, figure, panels)
+        else:
+            experiment.draw(result, figure)
+    return figure
+
+
+def save_picture(result: Experiment, path: Path, module: ModuleType | None = None) -> None:
+    """Draw an experiment and write it as SVG or PNG, depending on the suffix of the file name."""
+    check_picture(path)
+    description = result.finding or result.claim
+    write_plot(
+        lambda: draw_picture(result, module),
+        path,
+        title=result.title,
+        description=description,
+        dots_per_inch=_DOTS_PER_INCH,
+    )
