@@ -7,8 +7,9 @@ import numpy as np
 import torch
 
 from clearhead.decoding.annotation import source_ids, target_limit
+from clearhead.decoding.engines.engine import Request, length_limit
 from clearhead.decoding.hidden_pieces import HiddenPieces
-from clearhead.decoding.pipeline import Segment, TranslationOptions
+from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.constraints import Constraints, without
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart
@@ -165,8 +166,10 @@ class _TranslationExplainer:
         """Return the best translation that starts with a prefix."""
         translator = self.translator
         pieces = HiddenPieces(translator.vocabularies, translator.statistics)
-        segment = Segment(tuple(source), pieces.hide(source, Constraints(prefix=prefix)))
-        request = segment.request(self.search, translator.engine.info)
+        constraints = pieces.hide(source, Constraints(prefix=prefix))
+        config = translator.engine.config
+        limit = length_limit(len(source) + 1, self.search, config, constraints)
+        request = Request((*source, config.eos), limit, constraints)
         return translator.engine.translate([request], self.search)[0][0].tokens
 
     def _choice(
