@@ -26,12 +26,12 @@ import torch
 
 from clearhead.data.phrasebook import pairs
 from clearhead.decoding.engines.ctranslate2_engine import open_ctranslate2
-from clearhead.decoding.engines.engine import Engine, ModelInfo, Request, batches_by_length, length_limit
+from clearhead.decoding.engines.engine import Engine, Request, batches_by_length, length_limit
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import ClearheadError, DataError
-from clearhead.evaluation.scores import Score, bleu, tokenised_bleu
-from clearhead.files.input import whole_input
+from clearhead.evaluation.scores import Score, corpus_score
+from clearhead.files.line_input import whole_input
 from clearhead.formats import save_checkpoint, to_marian
 from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.model import Transformer, preset
@@ -109,11 +109,11 @@ def by_ctranslate2(name: str, place: ModelFolder, threads: int) -> System:
     """Return our engine with CTranslate2 in int8."""
     vocabularies = load_vocabularies(place)
     engine: Engine = open_ctranslate2(place, "cpu", "int8", threads)
-    info = engine.info
+    config = engine.config
 
     def run(lines: Sequence[str], settings: SearchSettings) -> Output:
-        ids = [(*row, info.eos) for row in vocabularies.source.encode(lines)]
-        requests = [Request(row, length_limit(len(row), settings, info), number=n) for n, row in enumerate(ids)]
+        ids = [(*row, config.eos) for row in vocabularies.source.encode(lines)]
+        requests = [Request(row, length_limit(len(row), settings, config), number=n) for n, row in enumerate(ids)]
         hypothesis_lists = engine.translate(requests, settings)
         return clean([hypotheses[0].tokens for hypotheses in hypothesis_lists], vocabularies)
 
@@ -132,19 +132,19 @@ def by_transformers(name: str, place: ModelFolder, folder: Path) -> System:
     # extra work of MarianMT that would only slow it down
     for habit in ("forced_eos_token_id", "bad_words_ids", "max_length"):
         setattr(model.generation_config, habit, None)
-    info = ModelInfo.of(ours.config)
+    config = ours.config
 
     @torch.inference_mode()
     def run(lines: Sequence[str], settings: SearchSettings) -> Output:
-        ids = [(*row, info.eos) for row in vocabularies.source.encode(lines)]
-        requests = [Request(row, length_limit(len(row), settings, info)) for row in ids]
+        ids = [(*row, config.eos) for row in vocabularies.source.encode(lines)]
+        requests = [Request(row, length_limit(len(row), settings, config)) for row in ids]
         output_rows: list[Row] = [()] * len(lines)
         beam_options = {"early_stopping": True, "length_penalty": settings.length_penalty} if settings.beam > 1 else {}
         for places in batches_by_length(requests, settings.tokens_on("cpu")):
             longest = max(len(ids[place]) for place in places)
-            source = torch.tensor([[*ids[place], *[info.pad] * (longest - len(ids[place]))] for place in places])
+            source = torch.tensor([[*ids[place], *[config.pad] * (longest - len(ids[place]))] for place in places])
             generated = model.generate(
-                input_ids=source, attention_mask=(source != info.pad).long(), num_beams=settings.beam,
+                input_ids=source, attention_mask=(source != config.pad).long(), num_beams=settings.beam,
                 do_sample=False, max_new_tokens=max(requests[place].limit for place in places), **beam_options,
             )  # fmt: skip
             for place, row in zip(places, generated[:, 1:].tolist(), strict=True):
@@ -315,8 +315,10 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
     tell_machine(options, lines, even)
     timed = measure(systems, lines, settings, options)
     # do not request more tokens than the model can write
-    judge = tokenised_bleu if load_vocabularies(even).target.config.lower_case else bleu
-    tell(timed, None if references is None else [judge(entry.output.texts, references) for entry in timed])
+    metric = "tokenised-bleu" if load_vocabularies(even).target.config.lower_case else "bleu"
+    tell(
+        timed, None if references is None else [corpus_score(metric, entry.output.texts, references) for entry in timed]
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

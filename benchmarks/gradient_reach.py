@@ -23,12 +23,13 @@ from torch import Tensor
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import read_texts
 from clearhead.decoding.translator import Translator
-from clearhead.experiments.experiment import Experiment
-from clearhead.experiments.picture import save_picture
 from clearhead.model import Batch
+from clearhead.studies.experiment import Experiment
+from clearhead.studies.picture import save_picture
 from clearhead.studies.variants import VARIANTS
 from halves import print_machine, print_table
 from readers import find_file
+from readers_report import LINES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -125,7 +126,7 @@ def draw(result: Experiment, figure: "Figure") -> None:
     first, third = figure.subplots(1, 2)
     for name, variant in VARIANTS.items():
         if f"{name} share" in result.arrays:
-            style: dict[str, Any] = {"color": variant.colour, "linestyle": variant.line, "label": variant.title}
+            style: dict[str, Any] = {**LINES[name], "label": variant.title}
             first.plot(result.arrays["words"], result.arrays[f"{name} share"], marker="o", **style)
             third.plot(result.arrays["words"], result.arrays[f"{name} first third"], marker="o", **style)
     first.set(title="Last word's loss, first word", ylabel="share of the gradient", xlabel="words of the source")
@@ -144,7 +145,7 @@ def experiment_of(results: Mapping[str, Sequence[ReachOfLength]], names: Sequenc
     for name, rows in zip(names, results.values(), strict=True):
         arrays[f"{name} share"] = np.array([row.share for row in rows])
         arrays[f"{name} first third"] = np.array([row.thirds[0] for row in rows])
-    return Experiment("gradient-reach-full", "Gradients at the words of the source", 1, "", "", (), arrays)
+    return Experiment("gradient-reach-full", "Gradients at the words of the source", 1, "", (), "", arrays)
 
 
 def main() -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import torch
 
-from clearhead.studies.multi_hop import MODELS, SMALL, TESTS, HopSizes, accuracies, answers, last_mention, train
+from clearhead.studies.hop_task import last_mention
+from clearhead.studies.multi_hop import MODELS, SMALL, TESTS, HopSizes, accuracies, answers, train
 from train_peers import describe_machine
 
 _NUM_CHOSEN_BY = 3  # tests that choose the rate: those without new names

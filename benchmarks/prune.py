@@ -33,8 +33,6 @@ import yaml
 from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
-from clearhead.experiments.colours import BLUE, GREEN, GREY, VERMILION
-from clearhead.experiments.picture import STYLE, follow_dark_mode
 from clearhead.explain.pruned_model import (
     OpenedModel,
     PruneRequest,
@@ -42,12 +40,11 @@ from clearhead.explain.pruned_model import (
     fine_tune,
     open_for_pruning,
     prune,
-    sweep_heads,
 )
-from clearhead.explain.pruning import PruningText, measure
-from clearhead.explain.token_pairs import encode_pairs
+from clearhead.explain.pruning import PruningText, measure, sweep
 from clearhead.formats.model_folder import find_model
 from clearhead.model import Transformer
+from clearhead.plots import BLUE, GREEN, GREY, STYLE, VERMILION, follow_dark_mode
 
 PARTS = ("train", "heads", "importance", "scratch", "speed")
 SHARES = (0.75, 0.5, 0.25)
@@ -161,8 +158,7 @@ def _opened(options: argparse.Namespace, path: Path, part: str = "test", beam: i
 
 def _measured(opened: OpenedModel) -> dict[str, Any]:
     """Return the heads and scores of a model on the text it was opened with."""
-    pairs = encode_pairs(opened.model, opened.text.vocabularies, opened.text.texts)
-    row = measure(opened.model, opened.text, pairs)
+    row = measure(opened.model, opened.text)
     assert row.bleu is not None
     return {**row.to_dict(), "signature": row.bleu.signature}
 
@@ -184,7 +180,7 @@ def _heads(options: argparse.Namespace) -> dict[str, Any]:
 def _sweep(options: argparse.Namespace) -> dict[str, Any]:
     opened = _opened(options, options.work / "full", "val", beam=1)
     steps = 2 if options.tiny else 8
-    return {"rows": sweep_heads(opened, PruneRequest(num_steps=steps)).to_dict()["steps"]}
+    return {"rows": sweep(opened.model, opened.text, steps).to_dict()["steps"]}
 
 
 def _pruned(options: argparse.Namespace, share: float) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from statistics import mean, median
 from typing import Any
 
 import torch
+from clearhead.evaluation.buckets import score_by_length
 from rich.console import Console
 
 import readers_report
@@ -31,8 +32,7 @@ from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import read_texts
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
-from clearhead.evaluation.buckets import score_by_length
-from clearhead.evaluation.counts import compute_counts
+from clearhead.evaluation.scores import compute_counts
 from clearhead.model.device import keep_freed_memory
 from clearhead.studies.variants import VARIANTS
 from clearhead.training.config import RunConfig, load_run_config

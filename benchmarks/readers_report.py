@@ -8,14 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.picture import save_picture
+from clearhead.plots import BLUE, GREEN, GREY, INK, VERMILION
+from clearhead.studies.experiment import Cell, Experiment, ResultTable, format_cell
+from clearhead.studies.picture import save_picture
 from clearhead.studies.variants import VARIANTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Result = Mapping[str, Any]
+LINES = {  # how the line of each variant is drawn
+    "recurrent-no-attention": {"color": VERMILION},
+    "recurrent-dot": {"color": BLUE, "linestyle": ":"},
+    "recurrent-scaled": {"color": BLUE},
+    "recurrent-multiplicative": {"color": BLUE, "linestyle": "--"},
+    "recurrent-additive": {"color": BLUE, "linestyle": "-."},
+    "convolutional": {"color": GREEN},
+    "transformer": {"color": INK},
+    "transformer-packed": {"color": GREY},
+}
 SIZE = (12.5, 5.4)
 _SHARE = 0.9  # of the best score: what the time is measured to, by default
 _FEWEST = 20  # sentences of a length that is drawn
@@ -28,7 +39,7 @@ def report(results: Sequence[Result], score: float | None, picture: Path | None)
     hardware = ", ".join(machine["gpus"]) or machine["processor"]
     packages = machine["packages"]
     print(f"{hardware}; Python {machine['python']}, torch {packages['torch']}, sacrebleu {packages['sacrebleu']}; "
-          f"commit {machine['commit']}\n\n{experiment.to_markdown()}")  # fmt: skip
+          f"commit {machine['commit']}\n\n{to_markdown(experiment)}")  # fmt: skip
     for signature in sorted({one["signature"] for result in results for one in result["test"].values()}):
         print(f"- {signature}")
     if picture is not None:
@@ -70,7 +81,19 @@ def summarise(results: Sequence[Result], score: float | None) -> Experiment:
     claim = "A recurrent model without attention forgets long sentences (of about 30 words), and attention mends it."
     finding = describe(by_variant)
     title = "Three ways of reading a sentence: BLEU by length and by time"
-    return Experiment("readers-full", title, firsts[next(iter(firsts))]["seed"], claim, finding, tables, arrays)
+    return Experiment("readers-full", title, firsts[next(iter(firsts))]["seed"], claim, tables, finding, arrays)
+
+
+def to_markdown(experiment: Experiment) -> str:
+    """Return the claim, the finding and the tables as Markdown."""
+    parts = [f"**Claim.** {experiment.claim}"]
+    if experiment.finding:
+        parts.append(f"**Finding.** {experiment.finding}")
+    for table in experiment.tables:
+        lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
+        lines += ["| " + " | ".join(map(format_cell, row)) + " |" for row in table.rows]
+        parts += [f"{table.title}:", "\n".join(lines)]
+    return "\n\n".join(parts) + "\n"
 
 
 def _row(name: str, runs: Sequence[Result], score: float) -> tuple[Cell, ...]:
@@ -145,7 +168,7 @@ def draw(result: Experiment, figure: "Figure") -> None:
     for name, variant in VARIANTS.items():
         if f"curve {name}" not in result.arrays:
             continue
-        style: dict[str, Any] = {"color": variant.colour, "linestyle": variant.line, "label": variant.title}
+        style: dict[str, Any] = {**LINES[name], "label": variant.title}
         rows = result.arrays[f"lengths {name}"]
         rows = rows[rows[:, 1] >= _FEWEST]
         lengths.plot(rows[:, 0], rows[:, 2], marker="o", markersize=4, **style)

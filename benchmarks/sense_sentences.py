@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clearhead.files.lines import Notes, read_lines
+from clearhead.files.lines import read_lines
 
 # English word → sense → a pattern of the German words that say it. `\w*` at both ends lets compounds match.
 SENSES: Mapping[str, Mapping[str, str]] = {
@@ -117,5 +117,5 @@ def _occurs_once(word: str, text: str) -> bool:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    for line in read_lines(str(path), Notes()):
+    for line in read_lines(str(path)):
         yield line if isinstance(line, str) else ""

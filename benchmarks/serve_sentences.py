@@ -4,7 +4,7 @@ import itertools
 import random
 from pathlib import Path
 
-from clearhead.files.input import input_lines
+from clearhead.files.line_input import input_lines
 
 _WHO = ("I", "We", "They", "My sister", "The teacher", "Tom", "The old man", "Her friends", "The children", "Nobody")
 _DID = ("saw", "bought", "lost", "found", "wanted", "forgot", "sold", "liked", "painted", "needed")

@@ -26,8 +26,8 @@ from typing import Any
 import torch
 
 from clearhead.errors import ClearheadError
-from clearhead.experiments.picture import check_picture
-from clearhead.files.lines import Notes, read_lines
+from clearhead.files.lines import read_lines
+from clearhead.studies.picture import check_picture
 from studies_report import save_plot, slug
 from train_peers import describe_machine
 
@@ -120,7 +120,7 @@ def find(data: Path, name: str) -> Path:
 def _test_lines(options: argparse.Namespace, side: str, folder: Path) -> Path:
     """Write the test sentences of one side as a plain file."""
     path: Path = folder / f"test.{side}"
-    lines = read_lines(str(find(options.data, f"test.{side}")), Notes())
+    lines = read_lines(str(find(options.data, f"test.{side}")))
     path.write_text("".join(f"{line}\n" for line in islice(lines, options.lines)), encoding="utf-8")
     return path
 

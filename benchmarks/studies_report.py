@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clearhead.experiments.colours import BLUE, GREEN, GREY, INK, VERMILION
-from clearhead.experiments.experiment import Experiment
-from clearhead.experiments.picture import save_picture
+from clearhead.plots import BLUE, GREEN, GREY, INK, VERMILION
+from clearhead.studies.experiment import Experiment
+from clearhead.studies.picture import save_picture
 from readers_report import middle_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def as_experiment(study: str, results: Mapping[str, Mapping[str, Any]], report: 
         arrays[f"lengths {name}"] = np.array(
             [bucket["scores"].get(slug(name), {}).get("bleu", np.nan) for bucket in buckets]
         )
-    return Experiment(study, _TITLES[study], 0, "", "", (), arrays)
+    return Experiment(study, _TITLES[study], 0, "", (), "", arrays)
 
 
 def slug(name: str) -> str:

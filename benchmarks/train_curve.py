@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from clearhead.evaluation.scores import bleu
-from clearhead.experiments.colours import BLUE, GREEN, GREY, VERMILION
-from clearhead.experiments.picture import STYLE, follow_dark_mode
 from clearhead.files.writing import write_file
+from clearhead.plots import BLUE, GREEN, GREY, STYLE, VERMILION, follow_dark_mode
 from clearhead.text.tokeniser import Vocabularies
 from train_peers import clearhead_points
 

@@ -23,8 +23,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from clearhead.evaluation.scores import Score, bleu, chrf, tokenised_bleu
-from clearhead.files.lines import Notes, read_lines
+from clearhead.evaluation.scores import Score, bleu, chrf, corpus_score
+from clearhead.files.lines import read_lines
 from clearhead.training.environment import describe_environment
 
 
@@ -58,7 +58,7 @@ def find(stem: str, language: str) -> Path:
 
 def lines_of(path: Path) -> list[str]:
     """Return the lines of a file, compressed or not."""
-    return [str(line) for line in read_lines(str(path), Notes())]
+    return [str(line) for line in read_lines(str(path))]
 
 
 def clearhead(*arguments: object) -> None:
@@ -98,14 +98,14 @@ def test(options: argparse.Namespace, seed: int, tests: Sequence[TestSet]) -> di
         is_lower = outputs == [text.lower() for text in outputs]  # then capitals of the reference have no meaning
         lower = [[text.lower() for text in side] for side in (outputs, references)]
         scores[test_set.name] = {
-            "lower-cased BLEU": tokenised_bleu(outputs, references),
+            "lower-cased BLEU": corpus_score("tokenised-bleu", outputs, references),
             **({} if is_lower else {"BLEU": bleu(outputs, references)}),
             "lower-cased chrF": chrf(*lower),
         }
         if find_spec("sacremoses"):
             cut = [moses(side, options.languages[1]) for side in (outputs, references)]
             scores[test_set.name] = {
-                "Moses, lower-cased BLEU": tokenised_bleu(*cut, tokenisation="none"),
+                "Moses, lower-cased BLEU": corpus_score("tokenised-bleu", *cut, tokenisation="none"),
                 **scores[test_set.name],
             }
     return scores

@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 import word_senses_report
@@ -36,8 +37,9 @@ from clearhead.formats.model_folder import find_model
 from clearhead.model import SequenceModel, build_model
 from clearhead.model.batch import padded
 from clearhead.studies.encoder_states import encoder_states, word_vectors
-from clearhead.studies.sense_measures import read_by_others, read_linearly_by_others, sense_cosines
+from clearhead.studies.sense_measures import linear_senses, sense_cosines
 from clearhead.text.special import language_tag
+from clearhead.worksheet.arrays import Array
 from halves import print_machine
 from sense_sentences import (
     SENSES,
@@ -169,6 +171,40 @@ def read_all(options: argparse.Namespace) -> list[SenseSentence]:
     return list(sentences)
 
 
+def read_by_others(vectors: Array, senses: Sequence[int]) -> float:
+    """Return the share of vectors (N, D) whose nearest centroid is that of their sense, each tested on the others.
+
+    Every sense has the same number of vectors, at least two. One vector of each sense is left out at a time: with only
+    the tested vector left out, its own centroid alone would move away from it, and vectors that say nothing would give
+    less than a guess. Equal distances count as the first sense, so that equal vectors give exactly that share.
+    """
+    labels, exact = np.asarray(senses), vectors.astype(np.float64)
+    names, counts = np.unique(labels, return_counts=True)
+    assert counts.min() == counts.max() > 1, "every sense needs the same number of vectors"
+    groups = np.stack([exact[labels == name] for name in names])  # (C, N / C, D)
+    centroids = (groups.sum(axis=1, keepdims=True) - groups) / (groups.shape[1] - 1)  # without one vector each
+    distances = np.square(groups[:, None] - centroids).sum(axis=-1)  # (C, C, N / C): vectors, centroids
+    return float((distances.argmin(axis=1) == np.arange(len(names))[:, None]).mean())
+
+
+def read_linearly_by_others(vectors: Array, senses: Sequence[int], num_folds: int = 10) -> float:
+    """Return the share of vectors (N, D) whose sense a linear map finds that was fitted to the other folds.
+
+    Every sense has the same number of vectors, at least two, so that it is equally frequent in every fold.
+    """
+    labels = np.asarray(senses)
+    names, counts = np.unique(labels, return_counts=True)
+    assert counts.min() == counts.max() > 1, "every sense needs the same number of vectors"
+    folds = np.empty(len(labels), dtype=np.int64)
+    for name in names:
+        folds[labels == name] = np.arange(counts[0]) % num_folds
+    choices = np.empty_like(labels)
+    for fold in np.unique(folds):
+        is_tested = folds == fold
+        choices[is_tested] = linear_senses(vectors[~is_tested], labels[~is_tested].tolist(), vectors[is_tested])
+    return float((choices == labels).mean())
+
+
 def measure_word(encoder: SequenceModel, placed: Sequence[PlacedWord], senses: Sequence[int]) -> list[LayerResult]:
     """Return the measures of every layer of an encoder for the sentences of one word."""
     order = sorted(range(len(placed)), key=lambda number: len(placed[number].ids))  # for little padding
@@ -182,8 +218,7 @@ def measure_word(encoder: SequenceModel, placed: Sequence[PlacedWord], senses: S
     results = []
     for layer, layer_vectors in enumerate(vectors):
         centroid, linear = read_by_others(layer_vectors, labels), read_linearly_by_others(layer_vectors, labels)
-        cosines = sense_cosines(layer_vectors, labels)
-        results.append(LayerResult(layer, centroid, linear, cosines.within, cosines.between))
+        results.append(LayerResult(layer, centroid, linear, *sense_cosines(layer_vectors, labels)))
     return results
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clearhead.errors import ClearheadError
-from clearhead.experiments.colours import BLUE, GREEN, GREY, INK, VERMILION
-from clearhead.experiments.experiment import Experiment
-from clearhead.experiments.picture import check_picture, save_picture
+from clearhead.plots import BLUE, GREEN, GREY, INK, VERMILION
+from clearhead.studies.experiment import Experiment
+from clearhead.studies.picture import check_picture, save_picture
 from clearhead.studies.variants import VARIANTS
 from halves import print_table
+from readers_report import LINES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -130,7 +131,7 @@ def draw_results(results: Sequence[Result], counts: Counts, path: Path) -> None:
     arrays["guess"] = np.array([guess_of(counts)])
     title = "The sense of an ambiguous word in the vectors of trained encoders"
     finding = "; ".join(f"{name}: {arrays[f'{name}: linear'][-1]:.2f}" for name in rows)
-    save_picture(Experiment("word-senses", title, 0, "", finding, (), arrays), path, sys.modules[__name__])
+    save_picture(Experiment("word-senses", title, 0, "", (), finding, arrays), path, sys.modules[__name__])
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
@@ -141,13 +142,13 @@ def draw(result: Experiment, figure: "Figure") -> None:
     numbers = {name: number for number, name in enumerate(names) if not name.endswith(_UNTRAINED)}
     for name in names:
         plain = name.removesuffix(_UNTRAINED)
-        variant = VARIANTS.get(plain.rsplit("-", 1)[0])
-        title = plain if variant is None else variant.title
+        kind = plain.rsplit("-", 1)[0]
+        title = VARIANTS[kind].title if kind in VARIANTS else plain
         style: dict[str, Any] = {
-            "color": _COLOURS[numbers[plain] % len(_COLOURS)] if variant is None else variant.colour,
-            "linestyle": "-" if variant is None else variant.line,
+            "color": _COLOURS[numbers[plain] % len(_COLOURS)],
             "marker": "o",
             "markersize": 4,
+            **LINES.get(kind, {}),
         }
         if name != plain:
             style |= {"linewidth": 1.0, "markersize": 2}

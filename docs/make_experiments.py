@@ -1,7 +1,7 @@
 """Renew the plots and the printed output on docs/guide/experiments.md and studies.md with `clearhead experiment`.
 
 Usage: python docs/make_experiments.py [NAME ...]. Without names, all experiments are run except `cost`, which measures
-the time on this machine, and the studies, which train models for minutes: name them to renew them.
+the time on this machine, and the studies that train models for minutes: name them to renew them.
 """
 
 import os
@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clearhead.experiments import EXPERIMENTS
 from clearhead.studies import STUDIES
 
 DOCS = Path(__file__).parent
@@ -18,7 +17,7 @@ DOCS = Path(__file__).parent
 
 def page_of(name: str) -> Path:
     """Return the page of an experiment or of a study."""
-    return DOCS / "guide" / ("studies.md" if name in STUDIES else "experiments.md")
+    return DOCS / "guide" / ("studies.md" if STUDIES[name].trains_models else "experiments.md")
 
 
 def run_experiment(name: str) -> str:
@@ -50,7 +49,7 @@ def with_output(page: str, name: str, output: str) -> str:
 
 def main() -> None:
     """Renew the experiments that the command line names."""
-    for name in sys.argv[1:] or [name for name in EXPERIMENTS if name != "cost"]:
+    for name in sys.argv[1:] or [name for name, study in STUDIES.items() if name != "cost" and not study.trains_models]:
         output = run_experiment(name)
         page = page_of(name)
         page.write_text(with_output(page.read_text(encoding="utf-8"), name, output), encoding="utf-8")

@@ -17,7 +17,7 @@ from inside.pages import About, write_pages
 from clearhead.data import phrasebook
 from clearhead.decoding.annotation import read_head
 from clearhead.errors import ClearheadError, DataError
-from clearhead.files.input import input_lines
+from clearhead.files.line_input import input_lines
 from clearhead.formats.model_folder import find_model, load_vocabularies
 from clearhead.training.prepare import open_model
 

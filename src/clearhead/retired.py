@@ -6,6 +6,7 @@ from collections.abc import Mapping
 # the server. A name that clearhead has again, such as --ray of another verb, is not looked up.
 _INSTEAD: Mapping[str, str] = {
     "--buckets": "Score parts of the file on their own.",
+    "--no-buckets": "Leave it out: scores by sentence length are not computed any more.",
     "--engine onnx": "Use the engine numpy or ctranslate2; an export for ONNX is for onnxruntime.",
     "engine: onnx": "Use the engine numpy or ctranslate2; an export for ONNX is for onnxruntime.",
     "score --ray": "Write the pairs as lines and score the parts.",

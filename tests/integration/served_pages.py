@@ -75,8 +75,9 @@ class Visitor:
 
 
 def frame_of(page: Any, box: str, number: int = 1) -> Any:
-    """Return the document in the frame of a box, when it is drawn for the first time, or the second …"""
-    page.wait_for_selector(f"{box}[data-shown='{number}'] iframe:not(.waiting)", timeout=SECONDS)
+    """Return the document in the frame of a box, when it has been drawn once, or twice …, or more often meanwhile."""
+    fewer = "".join(f":not([data-shown='{count}'])" for count in range(number))
+    page.wait_for_selector(f"{box}[data-shown]{fewer} iframe:not(.waiting)", timeout=SECONDS)
     return page.locator(f"{box} iframe:not(.waiting)").element_handle().content_frame()
 
 

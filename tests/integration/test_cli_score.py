@@ -124,3 +124,28 @@ def test_unusable_input_is_reported_in_one_sentence(folder: Path, arguments: tup
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_built_in_model_scores_into_the_language_that_translate_would_choose(tmp_path: Path) -> None:
+    (tmp_path / "source").write_text("The bank of the river.\n>>hi<< The bank of the river.\n")
+    (tmp_path / "target").write_text("La orilla del río.\nLa orilla del río.\n")
+
+    def log_probs(*options: str) -> list[float]:
+        done = run("score", *options, "source", "target", "--json", cwd=tmp_path)
+        return [json.loads(line)["log_prob"] for line in done.stdout.splitlines()]
+
+    spanish, hindi = log_probs("-m", "tatoeba")
+    assert spanish > hindi + 5  # the tag of a line wins
+    assert log_probs("-m", "tatoeba", "--to", "Spanish") == log_probs("-m", "en-es") == [spanish, hindi]
+    assert log_probs("-m", "tatoeba", "--to", "hi") == pytest.approx([hindi, hindi])
+    assert log_probs("-m", "en-hi") == pytest.approx([hindi, hindi])
+    refused = run("score", "-m", "tatoeba", "--to", "xx", "source", "target", cwd=tmp_path)
+    assert "'xx'" in refused.stderr
+
+
+def test_a_model_with_one_target_language_refuses_another(folder: Path) -> None:
+    refused = run("score", "-m", "run", "--to", "es", "source", "target", cwd=folder)
+    assert refused.returncode == 2
+    assert (
+        "'es' is not a target language of this model. It has one target language: remove it (--to)." in refused.stderr
+    )

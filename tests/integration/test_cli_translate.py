@@ -15,6 +15,7 @@ import pytest
 
 from clearhead.decoding.alignment import AlignmentRule, Head, every_rule
 from clearhead.decoding.head_choice import rate_heads
+from clearhead.decoding.job import TranslationJob
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import Links, pharaoh
 from tests.command import run
@@ -398,6 +399,15 @@ def test_ctrl_c_prints_how_to_resume(model: str, tmp_path: Path) -> None:
         _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert stderr == "clearhead: interrupted. 1 lines are done. To continue, run the same command with --resume.\n"
+
+
+def test_ctrl_c_without_a_file_is_one_sentence(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TranslationJob, "content", interrupt)
+    done = run("translate", "-m", model, "a dog")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "clearhead: interrupted.\n")
 
 
 def test_an_output_is_not_resumed_with_changed_input(model: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import docx
 import pytest
 
 from clearhead.cli import translate_document
-from clearhead.decoding.sentence_aligner import SentenceAligner
+from clearhead.decoding.annotation import SentenceAligner
 from tests.command import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "documents"

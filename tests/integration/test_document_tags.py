@@ -2,7 +2,7 @@
 
 import re
 
-from clearhead.decoding.sentence_aligner import SentenceAligner
+from clearhead.decoding.annotation import SentenceAligner
 from clearhead.decoding.translator import Translator
 from clearhead.documents import translate_html_fragment
 from clearhead.formats.built_in import built_in_for

@@ -191,7 +191,7 @@ def test_by_default_the_head_that_aligns_best_is_chosen(run: Path) -> None:
     assert best.num_links == sum(len(pair.target) - 1 for pair in pairs)
 
 
-@pytest.mark.parametrize("number", (1, 2))
+@pytest.mark.parametrize("number", [1, 2])
 def test_a_published_head_gets_full_marks(number: int) -> None:
     (report,) = check(ROOT / "docs" / "inside" / f"sentence-{number}-head.json")
     assert report.earned == report.out_of > 0

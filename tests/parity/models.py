@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from clearhead.model import Batch, Mask, ModelConfig, SequenceModel, Transformer
-from clearhead.model.gates import NO_GATES, Gates, HeadGates
+from clearhead.model.gates import NO_GATES, Gates
 from clearhead.model.heads import attention_places
 from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
@@ -56,7 +56,7 @@ class Inputs:
 
     batch: Batch
     keys: Tensor | None = None
-    gates: HeadGates = NO_GATES
+    gates: Gates = NO_GATES
 
 
 def make_model(shape: str, variant: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> Transformer:
@@ -244,7 +244,7 @@ def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]
     return expected
 
 
-def _expected_gate(gates: HeadGates, name: str, last: str) -> Any:
+def _expected_gate(gates: Gates, name: str, last: str) -> Any:
     """Return the gate of `encoder.0.self_attention.head.1.gate.g`: (1, 1), or (B, 1, 1) with a gate per sentence."""
     assert isinstance(gates, Gates)
     where, _, head = name.rpartition(".head.")

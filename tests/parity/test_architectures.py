@@ -15,7 +15,7 @@ from clearhead.decoding.search.beam import beam_search
 from clearhead.decoding.search.greedy import greedy
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.explain.trace_file import sheet_of_trace
-from clearhead.model import Batch, Memory, SequenceModel, convolution, recurrent, recurrent_cell, recurrent_encoder
+from clearhead.model import Batch, Memory, SequenceModel, convolution, recorded_steps, recurrent, recurrent_encoder
 from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import Step
@@ -281,7 +281,7 @@ def test_only_parity_detects_a_reversal_that_starts_in_padding(monkeypatch: pyte
 
 
 def test_only_replay_detects_a_step_of_a_cell_with_a_wrong_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recurrent_cell, "MULTIPLY", recurrent_cell.ADD)
+    monkeypatch.setattr(recorded_steps, "MULTIPLY", recorded_steps.ADD)
     assert failing("lstm, scaled") == {"replay"}
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch.nn.functional as F
 from torch import Tensor
 
-from clearhead.model import Transformer, attention, layers
+from clearhead.model import Transformer, attention, recorded_steps
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import Step
 from clearhead.steps.vocabulary import ADD
@@ -102,7 +102,7 @@ def test_only_parity_detects_a_lost_mask_in_fused_attention(monkeypatch: pytest.
 
 
 def test_only_replay_detects_a_step_with_a_wrong_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers, "MULTIPLY", ADD)
+    monkeypatch.setattr(recorded_steps, "MULTIPLY", ADD)
     assert failing() == {"replay"}
 
 

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.autograd import gradcheck
 
 from clearhead.model import Batch, Mask, ModelConfig, Transformer
-from clearhead.model.attention import Attention, Places
-from clearhead.model.layers import DecoderBlock, EncoderBlock, FeedForward
+from clearhead.model.attention import Attention
+from clearhead.model.layers import FeedForward, TransformerBlock
 from clearhead.model.mask import CAUSAL, prepare
 from clearhead.model.norm import NORMS
 from clearhead.model.probe import Probe
@@ -63,7 +63,7 @@ def test_gradients_of_self_attention_are_those_of_finite_differences(is_traced: 
     layer = ready(Attention(WIDTH, None, 2))
     mask = prepare(Mask(REAL[:, :QUERIES], is_causal=True), QUERIES, QUERIES, CPU)
     places = torch.arange(QUERIES)[None]
-    turned = Places(places, places) if is_rotary else None
+    turned = places if is_rotary else None
     check(
         layer,
         lambda x: layer(x, None, mask, places=turned, probe=Probe(PartTrace() if is_traced else NO_TRACE)),
@@ -103,7 +103,7 @@ def test_gradients_of_norms_are_those_of_finite_differences(norm: str) -> None:
 @pytest.mark.parametrize("norm", ["layer", "rms", "all"])
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_gradients_of_an_encoder_block_are_those_of_finite_differences(is_traced: bool, norm: str, place: str) -> None:
-    block = ready(EncoderBlock(make_config(encoder_norm=norm, norm_place=place)))
+    block = ready(TransformerBlock(make_config(encoder_norm=norm, norm_place=place), "encoder.0"))
     mask = prepare(Mask(REAL), KEYS, KEYS, CPU)
     check(
         block, lambda x: block(x, mask, probe=Probe(PartTrace() if is_traced else NO_TRACE)), random(BATCH, KEYS, WIDTH)
@@ -114,7 +114,7 @@ def test_gradients_of_an_encoder_block_are_those_of_finite_differences(is_traced
 @pytest.mark.parametrize("norm", ["layer", "rms"])
 @pytest.mark.parametrize("place", ["pre", "post"])
 def test_gradients_of_a_decoder_block_are_those_of_finite_differences(is_traced: bool, norm: str, place: str) -> None:
-    block = ready(DecoderBlock(make_config(decoder_norm=norm, norm_place=place), MEMORY))
+    block = ready(TransformerBlock(make_config(decoder_norm=norm, norm_place=place), "decoder.0", MEMORY))
     own, across = prepare(CAUSAL, QUERIES, QUERIES, CPU), prepare(Mask(REAL), QUERIES, KEYS, CPU)
     check(
         block,

@@ -21,8 +21,8 @@ from clearhead.formats.head_removal import config_without, with_all_heads, witho
 from clearhead.formats.marian import from_marian, to_marian
 from clearhead.model import Batch, Transformer
 from clearhead.model.gates import Gates, closed_gates, open_gates
-from clearhead.model.headless import HeadlessAttention
 from clearhead.model.heads import AttentionHead, every_head, find_heads
+from clearhead.model.layers import HeadlessAttention
 from clearhead.model.numpy_transformer import NumpyTransformer
 from tests.parity.engine_models import KINDS, requests, toy
 from tests.parity.models import (

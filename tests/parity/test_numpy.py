@@ -86,7 +86,7 @@ def test_attention_over_the_source_is_that_of_torch(kind: str) -> None:
     source, target = [5, 7, 11, 13, 17, model.config.eos], [19, 23, 5]
     with torch.inference_mode():
         expected = cross_attention(model, torch.tensor(source), [target])[0].weights
-    weights = engine_of(model).cross_attention(source, target)
+    weights = engine_of(model).cross_attention(source, target).weights
     for layer, right in zip(weights, expected, strict=True):
         assert_close(layer, np.asarray(right), "float32")
         assert_close(layer.sum(axis=-1), np.ones(layer.shape[:-1]), "float32")

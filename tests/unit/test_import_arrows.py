@@ -10,7 +10,7 @@ import clearhead
 
 HOME = Path(clearhead.__file__).parent
 EVERYTHING = "everything"
-FLOOR = {"files", "settings", "errors", "retired"}  # every room above may import these
+FLOOR = {"files", "settings", "errors", "retired", "plots"}  # every room above may import these
 # room -> (rooms it may import besides the floor, packages from outside that it may import)
 ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "steps": (set(), set()),
@@ -51,16 +51,13 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "explain": (
         {
             *("training", "decoding", "formats", "model", "evaluation", "data", "text", "check", "worksheet", "steps"),
-            "experiments",  # the colours and the style of pictures
         },
         {"torch", "numpy", "pydantic", "matplotlib"},
     ),
     "evaluation": ({"text"}, {"sacrebleu", "numpy"}),
-    "experiments": ({"worksheet", "steps"}, {"numpy", "matplotlib"}),
     "studies": (
         {
             *("training", "decoding", "formats", "model", "evaluation", "data", "text", "worksheet", "steps"),
-            "experiments",  # results, tables and pictures
             "explain",  # rollout
         },
         {"torch", "numpy", "matplotlib"},
@@ -69,7 +66,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "serve": (
         {
             *("clearhead", "steps", "worksheet", "check", "text", "data", "model", "formats", "decoding", "evaluation"),
-            *("training", "explain", "experiments", "documents", "quiz"),
+            *("training", "explain", "documents", "quiz"),
         },
         {"fastapi", "starlette", "uvicorn", "prometheus_client", "lingua", "orjson", "pydantic", "markdown_it"},
     ),
@@ -79,6 +76,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "files": ({"errors"}, {"orjson", "yaml"}),
     "settings": ({"errors", "retired"}, {"pydantic", "pydantic_core"}),
     "retired": (set(), set()),
+    "plots": ({"files"}, {"matplotlib"}),
     "errors": (set(), set()),
 }
 
@@ -137,7 +135,7 @@ def test_the_command_line_loads_nothing_heavy_before_its_verb() -> None:
             assert not any(
                 name.startswith(
                     (
-                        *("clearhead.worksheet", "clearhead.experiments", "clearhead.check"),
+                        *("clearhead.worksheet", "clearhead.check"),
                         *("clearhead.model", "clearhead.formats", "clearhead.training", "clearhead.settings"),
                         *("clearhead.text", "clearhead.data", "clearhead.decoding", "clearhead.evaluation"),
                         *("clearhead.studies", "clearhead.documents"),
@@ -148,7 +146,7 @@ def test_the_command_line_loads_nothing_heavy_before_its_verb() -> None:
 
 
 def test_matplotlib_is_imported_only_where_something_is_drawn() -> None:
-    for path in (*files_of("experiments"), *files_of("studies")):
+    for path in (*files_of("plots"), *files_of("studies")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):

@@ -15,6 +15,8 @@ COMMANDS = [
     ("evaluate outputs.txt --reference references.txt --metric comet", "--metric comet"),
     ("evaluate outputs.txt --reference references.txt --comet-model model.ckpt", "--comet-model"),
     ("evaluate outputs.txt --reference references.txt --parquet=text", "--parquet"),
+    ("evaluate outputs.txt --reference references.txt --buckets", "--buckets"),
+    ("evaluate outputs.txt --reference references.txt --no-buckets", "--no-buckets"),
     ("prune -m run --penalty 0.1 -o smaller", "prune --penalty"),
     ("film run", "film"),
     ("practise softmax --seed 7", "practise"),

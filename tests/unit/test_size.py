@@ -24,32 +24,31 @@ HOME = Path(__file__).parents[2] / "src" / "clearhead"
 # Limits only fall: a commit that makes a room smaller lowers its limit to the new number. A rise needs a line in the table of
 # docs/adr/0019-size.md that says what a reader gets for it.
 TOKENS = {
-    "beside the rooms": 4_090,
+    "beside the rooms": 4_540,
     "check": 141_642,
-    "cli": 32_664,
-    "data": 12_480,
-    "decoding": 42_613,
-    "documents": 23_367,
-    "evaluation": 11_325,
-    "experiments": 7_864,
-    "explain": 43_043,
-    "export": 10_895,
-    "files": 13_452,
-    "formats": 18_606,
-    "model": 35_486,
+    "cli": 31_931,
+    "data": 12_298,
+    "decoding": 40_848,
+    "documents": 21_656,
+    "evaluation": 9_324,
+    "explain": 39_895,
+    "export": 10_458,
+    "files": 13_034,
+    "formats": 18_315,
+    "model": 33_907,
     "quiz": 24_504,
-    "serve": 35_364,
-    "steps": 4_208,
-    "studies": 18_714,
-    "text": 10_578,
-    "training": 43_981,
+    "serve": 34_626,
+    "steps": 4_189,
+    "studies": 23_512,
+    "text": 10_560,
+    "training": 41_402,
     "worksheet": 67_917,
 }
 BESIDE = "beside the rooms"
-BYTES = {"css": 70_514, "html": 10_910, "js": 257_514, "yaml": 24_325}
+BYTES = {"css": 70_514, "html": 10_910, "js": 257_508, "yaml": 24_325}
 LONG = 20  # tokens of a line
 # The number has today's value. The share has some room, because it rises when code with few long lines is removed.
-LONG_LINES = 7_004
+LONG_LINES = 6_731
 LONG_SHARE = 11.0  # percent of the lines of code; the aim is 5
 
 STATEMENT_ENDS = {"NEWLINE", "INDENT", "DEDENT", "ENCODING", "ENDMARKER"}

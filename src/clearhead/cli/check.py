@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.output import deliver, drawing, print_drawing, print_json
 from clearhead.errors import ProblemError
 from clearhead.files.output_format import format_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.console import Console
 
     from clearhead.check import Report, Scheme
     from clearhead.check.read.sheet_number import SheetLookup
@@ -219,26 +222,16 @@ def _scheme(path: Path | None, is_strict: bool) -> "Scheme":
 
 def _deliver(reports: "Sequence[Report]", form: ReportFormat, output: Path | None) -> None:
     if form is ReportFormat.terminal and output is None:
-        from rich.console import Console
+        print_drawing(lambda console: _draw(reports, console))
+    else:
+        deliver(content_of(reports, form), output)
 
-        from clearhead.check.render.terminal import show
 
-        console = Console(highlight=False)
-        with console.capture() as shown:
-            for report in reports:
-                show(report, console)
-        typer.echo(shown.get(), nl=False, color=True)
-        return
-    content = content_of(reports, form)
-    if output is not None:
-        from clearhead.files.writing import write_file
+def _draw(reports: "Sequence[Report]", console: "Console") -> None:
+    from clearhead.check.render.terminal import show
 
-        write_file(output, content)
-        return
-    import sys
-
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+    for report in reports:
+        show(report, console)
 
 
 def content_of(reports: "Sequence[Report]", form: ReportFormat) -> bytes:
@@ -252,16 +245,7 @@ def content_of(reports: "Sequence[Report]", form: ReportFormat) -> bytes:
         from clearhead.check.render.html import to_html
 
         return to_html(reports).encode()
-    from io import StringIO
-
-    from rich.console import Console
-
-    from clearhead.check.render.terminal import show
-
-    text = StringIO()
-    for report in reports:
-        show(report, Console(file=text, highlight=False, width=120))
-    return text.getvalue().encode()
+    return drawing(lambda console: _draw(reports, console))
 
 
 def _list(as_json: bool) -> None:
@@ -270,9 +254,7 @@ def _list(as_json: bool) -> None:
 
     titles = {name: str(read_data(path.read_bytes()).get("title", "")) for name, path in shipped_workings().items()}
     if as_json:
-        import json
-
-        typer.echo(json.dumps([{"id": name, "title": title} for name, title in titles.items()], ensure_ascii=False))
+        print_json([{"id": name, "title": title} for name, title in titles.items()])
         return
     for name, title in titles.items():
         typer.echo(f"{name:34}{title}")

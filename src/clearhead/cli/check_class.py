@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.cli.check import SUFFIX_OF_FORMAT, MarkingOptions, ReportFormat, ReportOptions, content_of, input_files
+from clearhead.cli.output import print_drawing
 from clearhead.errors import ProblemError
 from clearhead.files.output_format import format_of_file
 
@@ -199,14 +200,12 @@ def _left_out(folder: Path, besides: "Sequence[Path]") -> "list[tuple[str, list[
 
 
 def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequence[Path]") -> None:
-    import typer
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from clearhead.errors import printable
 
-    console = Console(highlight=False)
     table = Table(box=None, pad_edge=False)
     for heading in ("student", "marks", "errors", "remark"):
         table.add_column(heading, justify="right" if heading in ("marks", "errors") else "left")
@@ -215,7 +214,8 @@ def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequ
         errors = str(result.num_errors) if result.reports else "—"
         remark = "\n".join(printable(line) for line in result.remark.split("\n"))
         table.add_row(Text(printable(result.student)), marks, errors, Text(remark))
-    with console.capture() as shown:
+
+    def draw(console: Console) -> None:
         console.print(table)
         for heading, lines in (
             ("Most common errors", [f"{len(slip.students)} × {slip.what}" for slip in marked.slips[:10]]),
@@ -234,4 +234,5 @@ def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequ
                 for line in lines:
                     console.print(Text("  " + printable(line)))
         console.print(Text(f"\n{footer}"), soft_wrap=True)
-    typer.echo(shown.get(), nl=False, color=True)
+
+    print_drawing(draw)

@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.model_option import Device, ModelOption, chosen_model
+from clearhead.cli.model_option import Device, DeviceOption, ModelOption, ModelPrecision, PrecisionOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.cli.score import ModelPrecision
+from clearhead.cli.output import print_json
 from clearhead.cli.text_lines import TextLineOptions, UnknownWordNotes
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
-from clearhead.errors import ClearheadError, DataError, not_installed
+from clearhead.errors import DataError
 
 if TYPE_CHECKING:
     from clearhead.decoding.classification import Classification, Classifier
     from clearhead.evaluation.label_report import LabelReport
-
-_EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
 
 
 @dataclass(frozen=True)
@@ -58,42 +56,35 @@ def classify(
     lines: TextLineOptions,
     shown: LabelOptions,
     gold: GoldOptions,
-    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto,
-    precision: Annotated[ModelPrecision, typer.Option(help="Number type to compute in.")] = ModelPrecision.auto,
+    device: DeviceOption = Device.auto,
+    precision: PrecisionOption = ModelPrecision.auto,
 ) -> None:
     """Classify texts with a model that was trained with task: classify."""
-    try:
-        from clearhead.decoding.classification import WINDOW, open_classifier
+    from clearhead.decoding.classification import WINDOW, open_classifier
 
-        sentences = texts or []
-        path = chosen_model(model, sentences)
-        source = lines.source(sentences, "classify")
-        inputs = [*([] if sentences else [lines.input or "-"]), *([] if gold.labels is None else [gold.labels])]
-        if inputs.count("-") > 1:
-            raise DataError("standard input can only be read once. Give a file for the texts or the labels.")
-        lines.check_outputs(path, inputs)
-        classifier = open_classifier(
-            path, device=device.value, precision=precision.value, on_fault=lines.on_fault.value
-        )
-        references = None if gold.labels is None else _read_labels(classifier, gold.labels)
-        is_typed = lines.is_typed(sentences)
-        progress = TranslationProgress(source, is_shown=can_show_progress(lines.output, is_typed=is_typed))
-        with progress:
-            classifications = classifier.classify((line.text for line in source.records()), 1 if is_typed else WINDOW)
-            output = _Output(shown)
-            notes = UnknownWordNotes("so that its label says nothing about it", is_typed=is_typed)
-            counted = _counted(classifications, progress, notes)
-            if references is None:
-                lines.write(output.lines(counted))
-                return
-            outcomes = list(counted)
-            if lines.output is not None:
-                lines.write(output.lines(iter(outcomes)))
-        _evaluate(outcomes, references, classifier, gold, as_json=shown.as_json)
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("classify", missing.name, "translate")) from None
-        raise
+    sentences = texts or []
+    path = chosen_model(model, sentences)
+    source = lines.source(sentences, "classify")
+    inputs = [*([] if sentences else [lines.input or "-"]), *([] if gold.labels is None else [gold.labels])]
+    if inputs.count("-") > 1:
+        raise DataError("standard input can only be read once. Give a file for the texts or the labels.")
+    lines.check_outputs(path, inputs)
+    classifier = open_classifier(path, device=device.value, precision=precision.value, on_fault=lines.on_fault.value)
+    references = None if gold.labels is None else _read_labels(classifier, gold.labels)
+    is_typed = lines.is_typed(sentences)
+    progress = TranslationProgress(source, is_shown=can_show_progress(lines.output, is_typed=is_typed))
+    with progress:
+        classifications = classifier.classify((line.text for line in source.records()), 1 if is_typed else WINDOW)
+        output = _Output(shown)
+        notes = UnknownWordNotes("so that its label says nothing about it", is_typed=is_typed)
+        counted = _counted(classifications, progress, notes)
+        if references is None:
+            lines.write(output.lines(counted))
+            return
+        outcomes = list(counted)
+        if lines.output is not None:
+            lines.write(output.lines(iter(outcomes)))
+    _evaluate(outcomes, references, classifier, gold, as_json=shown.as_json)
 
 
 def _counted(
@@ -110,7 +101,7 @@ def _counted(
 def _read_labels(classifier: "Classifier", name: str) -> list[str]:
     """Return the correct labels of a file, or raise DataError for the first one that the model does not have."""
     from clearhead.decoding.scoring import shown_name
-    from clearhead.files.input import whole_input
+    from clearhead.files.line_input import whole_input
 
     labels = [line.strip() for line in whole_input(name)]
     for number, label in enumerate(labels, 1):
@@ -154,9 +145,7 @@ def _show(report: "LabelReport", *, as_json: bool) -> None:
     from clearhead.evaluation.label_report import label_tables
 
     if as_json:
-        import json
-
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False))
+        print_json(report.to_dict())
     else:
         draw(label_tables(report))
 

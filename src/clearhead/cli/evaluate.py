@@ -1,4 +1,4 @@
-"""`clearhead evaluate`: score translations, with confidence intervals, significance tests and an error analysis."""
+"""`clearhead evaluate`: score translations, with confidence intervals, significance tests and a search for leaks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +11,12 @@ import typer
 from clearhead.cli.evaluation_output import Form, show, waiting
 from clearhead.cli.model_option import ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from clearhead.evaluation.report import EvaluationReport, EvaluationRequest, Requirement
     from clearhead.evaluation.scores import Score
 
-_EXTRA = {"sacrebleu", "numpy", "torch", "safetensors", "sentencepiece"}
 _AER = "aer"
 _NUM_HEADS = 5  # the best ones, which are shown
 _POOR_ERROR = 50.0  # per cent: a head that disagrees with most of the estimated links
@@ -62,9 +61,7 @@ class TextOptions:
     reference: Annotated[
         list[str] | None, typer.Option(help="Reference translations, line by line. Repeat it for several references.")
     ] = None
-    source: Annotated[
-        str | None, typer.Option(help="The source text, for scores by length and the search for leaks.")
-    ] = None
+    source: Annotated[str | None, typer.Option(help="The source text, for the search for leaks.")] = None
     system: Annotated[
         list[str] | None,
         typer.Option(
@@ -115,7 +112,6 @@ class MetricOptions:
     ] = 1000
     trials: Annotated[int, typer.Option(min=40, help="Number of trials of approximate randomisation.")] = 10_000
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 12345
-    buckets: Annotated[bool, typer.Option("--buckets/--no-buckets", help="Also show scores by sentence length.")] = True
 
     def request(self, required: Sequence["Requirement"]) -> "EvaluationRequest":
         """Return the request for an evaluation; required metrics are measured too."""
@@ -128,7 +124,6 @@ class MetricOptions:
             self.tokenisation.value,
             self.test.names,
             Resampling(self.samples, self.trials, self.seed) if self.samples else None,
-            self.buckets,
         )
 
 
@@ -145,7 +140,7 @@ class TrainingTextOptions:
     train_target: Annotated[
         list[str] | None,
         typer.Option(
-            help="Target side of the training text, to find leaked test sentences and to count words. Can be repeated."
+            help="Target side of the training text, to find test sentences that leaked into it. Can be repeated."
         ),
     ] = None
 
@@ -212,19 +207,14 @@ def evaluate(
     results: ResultOptions,
 ) -> None:
     """Score translations with BLEU, chrF, TER and exact match: confidence intervals, significance tests, leaks."""
-    try:
-        required = _requirements(results.require or [])
-        alignment_scores = _alignment_scores(texts, alignments)
-        _check_required(required, bool(alignment_scores))
-        report = None
-        has_texts = bool(texts.reference or texts.files or texts.system)
-        if not alignments.choose_head and (has_texts or not alignment_scores):
-            report = _measure(texts, training, metrics.request(required))
-        show(report, alignment_scores, Form.json if results.as_json else results.form)
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("evaluate", missing.name, "train")) from None
-        raise
+    required = _requirements(results.require or [])
+    alignment_scores = _alignment_scores(texts, alignments)
+    _check_required(required, bool(alignment_scores))
+    report = None
+    has_texts = bool(texts.reference or texts.files or texts.system)
+    if not alignments.choose_head and (has_texts or not alignment_scores):
+        report = _measure(texts, training, metrics.request(required))
+    show(report, alignment_scores, Form.json if results.as_json else results.form)
     judged = alignment_scores[:1] if alignments.choose_head else alignment_scores  # the chosen head
     failures = _failures(report, judged, required)
     for sentence in failures:
@@ -234,8 +224,8 @@ def evaluate(
 
 
 def _requirements(texts: Sequence[str]) -> list["Requirement"]:
-    from clearhead.evaluation.counts import COUNTED_METRICS
     from clearhead.evaluation.report import parse_requirement
+    from clearhead.evaluation.scores import COUNTED_METRICS
 
     requirements = []
     for text in texts:
@@ -267,7 +257,7 @@ def _measure(texts: TextOptions, training: TrainingTextOptions, request: "Evalua
 def _alignment_scores(texts: TextOptions, alignments: AlignmentOptions) -> list[tuple[str, "Score"]]:
     """Return the error rates of alignments, by name: of files, or of a model's heads with the best first."""
     if not alignments.choose_head:
-        from clearhead.evaluation.link_files import rate_link_files
+        from clearhead.evaluation.alignment import rate_link_files
 
         if alignments.model is not None:
             raise ConfigError("--model is only used with --choose-head. Give both, or neither.")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from clearhead.cli.output import print_json
+
 if TYPE_CHECKING:
     from clearhead.evaluation.report import EvaluationReport
     from clearhead.evaluation.scores import Score
@@ -35,12 +37,10 @@ def waiting() -> Any:
 def show(report: "EvaluationReport | None", aligned: Sequence[tuple[str, "Score"]], form: Form) -> None:
     """Print the report and the alignment scores."""
     if form is Form.json:
-        import json
-
         data = {} if report is None else report.to_dict()
         if aligned:
             data["alignments"] = [{"links": name, **score.to_dict()} for name, score in aligned]
-        typer.echo(json.dumps(data, ensure_ascii=False))
+        print_json(data)
         return
     from clearhead.evaluation.tables import alignment_table, report_tables, to_markdown
 

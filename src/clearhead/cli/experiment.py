@@ -1,13 +1,14 @@
 """`clearhead experiment`: run one of the experiments, print its tables and draw its plot."""
 
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clearhead.cli.output import print_json
+
 if TYPE_CHECKING:
-    from clearhead.experiments import Experiment
+    from clearhead.studies import Experiment
 
 _HEADING_WIDTH = 12  # longer headings are wrapped
 _WIDE = 400  # a narrow terminal can wrap a line of a table, but no number is truncated
@@ -37,22 +38,16 @@ def experiment(
         _list_experiments(as_json)
         return
 
-    from clearhead.experiments import find_experiment
-    from clearhead.experiments.picture import check_picture, save_picture
-    from clearhead.studies import STUDIES
+    from clearhead.studies.picture import check_picture, save_picture
 
-    module = None if name in STUDIES else find_experiment(name, STUDIES)
     if picture is not None:
         from clearhead.files.destination import Output, check_outputs
 
         check_outputs([Output(picture, "picture")])
         check_picture(picture)
-    if module is None:
-        module, result = _run_study(name, seed)
-    else:
-        result = module.run(seed)
+    result = _measure(name, seed)
     if picture is not None:
-        save_picture(result, picture, module)
+        save_picture(result, picture)
         typer.echo(f"Wrote {picture}.", err=True)
     if as_json:
         typer.echo(result.to_json())
@@ -60,13 +55,16 @@ def experiment(
         _show(result)
 
 
-def _run_study(name: str, seed: int) -> "tuple[ModuleType, Experiment]":
-    """Run a study with a progress bar."""
+def _measure(name: str, seed: int) -> "Experiment":
+    """Run a study, with a progress bar if it trains models."""
+    from clearhead.studies import STUDIES, run_study
+
+    if name not in STUDIES or not STUDIES[name].trains_models:
+        return run_study(name, seed)
     from clearhead.cli.progress_bar import progress_bar
-    from clearhead.studies import find_study, run_study
 
     with progress_bar("loading PyTorch") as show:
-        return find_study(name), run_study(name, seed, show)
+        return run_study(name, seed, show=show)
 
 
 def _show(result: "Experiment") -> None:
@@ -76,7 +74,7 @@ def _show(result: "Experiment") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from clearhead.experiments.experiment import format_cell
+    from clearhead.studies.experiment import format_cell
 
     console = Console(highlight=False)
     wide = Console(highlight=False, width=_WIDE)
@@ -102,16 +100,12 @@ def _show(result: "Experiment") -> None:
 
 
 def _list_experiments(as_json: bool) -> None:
-    from clearhead.experiments import EXPERIMENTS
     from clearhead.studies import STUDIES
 
-    listed = [(name, experiment.TITLE, "seconds") for name, experiment in EXPERIMENTS.items()]
-    listed += [(name, study.title, study.duration) for name, study in STUDIES.items()]
+    listed = [(name, study.title, study.duration) for name, study in STUDIES.items()]
     if as_json:
-        import json
-
         entries = [{"name": name, "title": title, "duration": duration} for name, title, duration in listed]
-        typer.echo(json.dumps(entries, ensure_ascii=False))
+        print_json(entries)
         return
     from rich.console import Console
     from rich.table import Table

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clearhead.cli.model_option import ModelOption, translation_model
+from clearhead.cli.model_option import ModelOption, SourceLanguage, TargetLanguage, translation_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, ConfigError, not_installed
+from clearhead.errors import ConfigError
 from clearhead.files.output_format import format_of_file
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from clearhead.formats.model_folder import ModelFolder
 
 _FORMATS = ("html", "json")  # of --output
-_EXTRA = {"torch", "safetensors", "sentencepiece"}
 
 
 @dataclass(frozen=True)
@@ -31,13 +30,8 @@ class SentenceOptions:
         str | None,
         typer.Option(help="Start the translation with this text, and explain how the model continues."),
     ] = None
-    source_language: Annotated[
-        str | None, typer.Option("--from", help="Source language, to choose a built-in model. \\[default: en]")
-    ] = None
-    language: Annotated[
-        str | None,
-        typer.Option("--to", help="Target language: of a built-in model, or for a model with several. \\[default: es]"),
-    ] = None
+    source_language: SourceLanguage = None
+    language: TargetLanguage = None
     beam: Annotated[int, typer.Option(min=1, max=100, help="Hypotheses kept at each step; 1 is greedy search.")] = 1
     length_penalty: Annotated[
         float, typer.Option(min=0, max=10, help="A score is log P divided by the length to this power; 0 is off.")
@@ -98,27 +92,22 @@ def explain(
     details: DetailOptions,
 ) -> None:
     """Explain a translation: attention of every head, alternatives, what carried each word, and the search."""
-    try:
-        from clearhead.explain.checks import check_sentence, checked_config, explained_heads
+    from clearhead.explain.checks import check_sentence, checked_config, explained_heads
 
-        _check_files(details, comparison)
-        _check_options(sentence, details)
-        chosen = translation_model(model, [text], sentence.source_language, sentence.language)
-        config = checked_config(chosen.path)
-        explained_heads(details.sums or (), config, has_projections=details.has_projections)
-        check_sentence(text)
-        _check_outputs(details, chosen.path)
-        from clearhead.explain import open_model  # with torch: after the checks that need no model
+    _check_files(details, comparison)
+    _check_options(sentence, details)
+    chosen = translation_model(model, [text], sentence.source_language, sentence.language)
+    config = checked_config(chosen.path)
+    explained_heads(details.sums or (), config, has_projections=details.has_projections)
+    check_sentence(text)
+    _check_outputs(details, chosen.path)
+    from clearhead.explain import open_model  # with torch: after the checks that need no model
 
-        opened = open_model(chosen.path)
-        if comparison.compare is not None:
-            _compare(opened, text, comparison, details, chosen.language)
-        else:
-            _explain(opened, text, sentence, details, chosen.language)
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("explain", missing.name, "translate")) from None
-        raise
+    opened = open_model(chosen.path)
+    if comparison.compare is not None:
+        _compare(opened, text, comparison, details, chosen.language)
+    else:
+        _explain(opened, text, sentence, details, chosen.language)
 
 
 def _check_files(details: DetailOptions, comparison: ComparisonOptions) -> None:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, not_installed, printable
+from clearhead.cli.output import print_json
+from clearhead.errors import printable
 
 if TYPE_CHECKING:
     from clearhead.export.certificate import Certificate
-
-_EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
 
 
 @dataclass(frozen=True)
@@ -90,10 +89,6 @@ def export(
     except KeyboardInterrupt:
         typer.echo(f"clearhead: interrupted. {printable(str(folder))} was not written.", err=True)
         raise
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("export", missing.name, "train")) from None
-        raise
     _show(result, as_json=as_json)
     typer.echo(f"clearhead: wrote {printable(str(folder))}, with its certificate in certificate.md.", err=True)
 
@@ -107,11 +102,9 @@ def _status() -> AbstractContextManager[object]:
 
 def _show(certificate: "Certificate", *, as_json: bool) -> None:
     if as_json:
-        import json
-
-        typer.echo(json.dumps(certificate.to_dict(), ensure_ascii=False))
+        print_json(certificate.to_dict())
         return
-    from clearhead.export.certificate_text import certificate_rows
+    from clearhead.export.certificate import certificate_rows
 
     for name, value in certificate_rows(certificate):
         typer.echo(f"{name}: {value}")

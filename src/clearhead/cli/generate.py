@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clearhead.cli.model_option import Device, ModelOption, chosen_model
+from clearhead.cli.model_option import Device, DeviceOption, ModelOption, ModelPrecision, PrecisionOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.cli.score import ModelPrecision
 from clearhead.cli.text_lines import TextLineOptions, UnknownWordNotes, hint_at_page
 from clearhead.cli.translate_options import SamplingSeed, Temperature, TopK, TopP
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from clearhead.decoding.generation import GeneratedText, TextGenerator, TokenChoice
     from clearhead.decoding.search.settings import SearchSettings
 
-_EXTRA = {"torch", "safetensors", "sentencepiece"}
 _CONSEQUENCE = "so that the continuation does not depend on it"
 
 
@@ -86,33 +84,28 @@ def generate(
     lines: TextLineOptions,
     search: ContinuationOptions,
     shown: WrittenOptions,
-    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto,
-    precision: Annotated[ModelPrecision, typer.Option(help="Number type to compute in.")] = ModelPrecision.auto,
+    device: DeviceOption = Device.auto,
+    precision: PrecisionOption = ModelPrecision.auto,
 ) -> None:
     """Continue texts with a model that was trained with task: language-model."""
-    try:
-        from clearhead.decoding.generation import WINDOW, open_generator
+    from clearhead.decoding.generation import WINDOW, open_generator
 
-        texts = prompts or []
-        path = chosen_model(model, texts)
-        settings = search.settings()
-        source = lines.source(texts, "continue")
-        lines.check_outputs(path, [] if texts else [lines.input or "-"])
-        generator = open_generator(path, device=device.value, precision=precision.value, on_fault=lines.on_fault.value)
-        is_typed = lines.is_typed(texts)
-        prompt_lines = (line.text for line in source.records())
-        if _can_stream(lines, shown, settings):
-            _stream(generator, prompt_lines, settings)
-            return
-        progress = TranslationProgress(source, is_shown=can_show_progress(lines.output, is_typed=is_typed))
-        with progress:
-            texts_by_line = generator.generate(prompt_lines, settings, window=1 if is_typed else WINDOW)
-            generated = _counted(texts_by_line, progress, UnknownWordNotes(_CONSEQUENCE, is_typed=is_typed))
-            lines.write(_Output(generator, shown, settings, str(path)).lines(generated))
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("generate", missing.name, "translate")) from None
-        raise
+    texts = prompts or []
+    path = chosen_model(model, texts)
+    settings = search.settings()
+    source = lines.source(texts, "continue")
+    lines.check_outputs(path, [] if texts else [lines.input or "-"])
+    generator = open_generator(path, device=device.value, precision=precision.value, on_fault=lines.on_fault.value)
+    is_typed = lines.is_typed(texts)
+    prompt_lines = (line.text for line in source.records())
+    if _can_stream(lines, shown, settings):
+        _stream(generator, prompt_lines, settings)
+        return
+    progress = TranslationProgress(source, is_shown=can_show_progress(lines.output, is_typed=is_typed))
+    with progress:
+        texts_by_line = generator.generate(prompt_lines, settings, window=1 if is_typed else WINDOW)
+        generated = _counted(texts_by_line, progress, UnknownWordNotes(_CONSEQUENCE, is_typed=is_typed))
+        lines.write(_Output(generator, shown, settings, str(path)).lines(generated))
 
 
 def _counted(

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.model_option import Device, ModelChoice, ModelOption, translation_model
+from clearhead.cli.model_option import (
+    Device,
+    DeviceOption,
+    ModelChoice,
+    ModelOption,
+    SourceLanguage,
+    TargetLanguage,
+    translation_model,
+)
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, ConfigError, not_installed
+from clearhead.errors import ConfigError
 from clearhead.files.output_format import format_of_file
 
 if TYPE_CHECKING:
@@ -17,7 +25,6 @@ if TYPE_CHECKING:
     from clearhead.formats.model_folder import ModelFolder
 
 _FORMATS = ("html", "json", "csv", "markdown")  # of --output
-_EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
 
 
 class HeadForm(StrEnum):
@@ -90,13 +97,8 @@ class TableOptions:
 class DirectionOptions:
     """The direction of a built-in model, or the target language of a model with several."""
 
-    source_language: Annotated[
-        str | None, typer.Option("--from", help="Source language, to choose a built-in model. \\[default: en]")
-    ] = None
-    language: Annotated[
-        str | None,
-        typer.Option("--to", help="Target language: of a built-in model, or for a model with several. \\[default: es]"),
-    ] = None
+    source_language: SourceLanguage = None
+    language: TargetLanguage = None
 
 
 @with_option_groups
@@ -111,7 +113,7 @@ def heads(
     *,
     direction: DirectionOptions,
     measure: MeasureOptions,
-    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto,
+    device: DeviceOption = Device.auto,
     table: TableOptions,
     output: Annotated[
         Path | None,
@@ -125,18 +127,13 @@ def heads(
     """Measure every attention head of a model: what it looks at, its importance, and the loss without it."""
     if table.sort is HeadColumn.bleu and not measure.bleu:
         raise ConfigError("--sort bleu needs a measurement of BLEU. Add --bleu.")
-    try:
-        from clearhead.explain.checks import check_test_set, checked_config
+    from clearhead.explain.checks import check_test_set, checked_config
 
-        _check_output(output, files, table)
-        chosen = translation_model(model, files, direction.source_language, direction.language)
-        check_test_set(files, has_source=checked_config(chosen.path, "heads").shape == "encoder-decoder")
-        _check_output(output, files, table, chosen.path)
-        report = _measure(chosen, files, measure, device)
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("heads", missing.name, "translate")) from None
-        raise
+    _check_output(output, files, table)
+    chosen = translation_model(model, files, direction.source_language, direction.language)
+    check_test_set(files, has_source=checked_config(chosen.path, "heads").shape == "encoder-decoder")
+    _check_output(output, files, table, chosen.path)
+    report = _measure(chosen, files, measure, device)
     if output is not None:
         _write(report, output, chosen.path, table)
     if output is None or table.as_json:

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from clearhead.errors import ClearheadError, not_installed, printable
-
-_EXTRA = {"torch", "safetensors", "sentencepiece"}
+from clearhead.cli.output import print_json
+from clearhead.errors import printable
 
 
 def import_(
@@ -26,19 +25,12 @@ def import_(
 ) -> None:
     """Read a model of another program, and write it as a model folder of clearhead."""
     target = output if output is not None else Path(f"{folder.resolve().name}-imported")
-    try:
-        from clearhead.export.importing import import_model
+    from clearhead.export.importing import import_model
 
-        result = import_model(folder, target)
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("import", missing.name, "train")) from None
-        raise
+    result = import_model(folder, target)
     if as_json:
-        import json
-
         data = {"kind": result.kind, "parameters": result.parameters, "folder": str(result.folder)}
-        typer.echo(json.dumps(data, ensure_ascii=False))
+        print_json(data)
     typer.echo(
         f"clearhead: imported {result.kind} with {result.parameters:,} parameters into {printable(str(target))}.",
         err=True,

@@ -21,7 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from clearhead import __version__
 from clearhead.cli.flags import with_flags
-from clearhead.errors import ClearheadError, is_out_of_memory, printable
+from clearhead.errors import ClearheadError, is_out_of_memory, not_installed, printable
 from clearhead.files.standard_streams import discard_output, replace_closed_streams
 from clearhead.retired import removed
 
@@ -32,6 +32,16 @@ _GROUPS = {
     "Looking inside": ("explain", "heads"),
 }
 VERBS = tuple(verb for verbs in _GROUPS.values() for verb in verbs)
+# The extra of a verb that says which of these packages is missing.
+_EXTRAS = {
+    **dict.fromkeys(("translate", "classify", "generate", "score", "explain", "heads"), "translate"),
+    **dict.fromkeys(("train", "evaluate", "prune", "export", "import"), "train"),
+    "serve": "serve",
+}
+_PACKAGES = {
+    *("torch", "safetensors", "sentencepiece", "sacrebleu"),
+    *("fastapi", "uvicorn", "starlette", "multipart", "prometheus_client", "lingua", "httptools"),
+}
 _MAX_LINE = 4000  # characters of a line of a message
 _INTERRUPTED = 130
 _TAGLINE = (
@@ -65,6 +75,11 @@ class _Verb(_UntypedFlags, TyperCommand):
             outcome = super().invoke(ctx)
             sys.stdout.flush()
             return outcome
+        except ModuleNotFoundError as missing:
+            extra = _EXTRAS.get(str(self.name))
+            if extra is None or missing.name not in _PACKAGES:
+                raise
+            raise ClearheadError(not_installed(str(self.name), str(missing.name), extra)) from None
         except BrokenPipeError:  # the reader of our output has exited, as with `| head`
             discard_output()
             raise typer.Exit from None

@@ -32,6 +32,26 @@ class Device(StrEnum):
     cuda = "cuda"
 
 
+class ModelPrecision(StrEnum):
+    """The number format of the model."""
+
+    auto = "auto"
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+    float16 = "float16"
+
+
+DeviceOption = Annotated[Device, typer.Option(help="Device to run on.")]
+PrecisionOption = Annotated[ModelPrecision, typer.Option(help="Number type to compute in.")]
+SourceLanguage = Annotated[
+    str | None, typer.Option("--from", help="Source language, to choose a built-in model. \\[default: en]")
+]
+TargetLanguage = Annotated[
+    str | None,
+    typer.Option("--to", help="Target language: of a built-in model, or for a model with several. \\[default: es]"),
+]
+
+
 def chosen_model(model: Path | None, texts: Sequence[str]) -> Path:
     """Return the given model, or raise ConfigError that says how to name one."""
     if model is not None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from clearhead.cli.output import print_json
 from clearhead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -42,9 +43,7 @@ def models(
 
     installed = built_in_models()
     if as_json:
-        import json
-
-        typer.echo(json.dumps([_record(model) for model in installed], ensure_ascii=False))
+        print_json([_record(model) for model in installed])
     elif not installed:
         typer.echo(_NONE, err=True)
     else:

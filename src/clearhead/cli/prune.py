@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.heads import HeadForm
-from clearhead.cli.model_option import Device, ModelOption, chosen_model
+from clearhead.cli.model_option import Device, DeviceOption, ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.cli.output import print_json
+from clearhead.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from clearhead.explain.pruning import PruningReport, PruningRow
-
-_EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
 
 
 class PrunedPart(StrEnum):
@@ -91,20 +90,15 @@ def prune(
     removal: RemovalOptions,
     measuring: MeasuringOptions,
     result: PrunedOutputOptions,
-    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto,
+    device: DeviceOption = Device.auto,
 ) -> None:
     """Remove attention heads from a model, least important first, and write the smaller model to a new folder."""
     _check_options(removal, result)
     folder = chosen_model(model, files or [])
-    try:
-        from clearhead.explain.checks import check_pruning
+    from clearhead.explain.checks import check_pruning
 
-        check_pruning(folder, files or [], removal.remove or (), result.output)
-        report = _run(folder, files or [], removal, measuring, result, device.value)
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("prune", missing.name, "train")) from None
-        raise
+    check_pruning(folder, files or [], removal.remove or (), result.output)
+    report = _run(folder, files or [], removal, measuring, result, device.value)
     _show(report, HeadForm.json if result.as_json else result.form)
 
 
@@ -133,15 +127,15 @@ def _run(
 ) -> "PruningReport":
     from clearhead.decoding.search.settings import SearchSettings
     from clearhead.explain import pruned_model
-    from clearhead.explain.pruning import check_keep
+    from clearhead.explain.pruning import sweep
 
     search = SearchSettings(beam=measuring.beam) if measuring.bleu else None
-    keep = 1.0 if removal.keep is None else check_keep(removal.keep)
+    keep = 1.0 if removal.keep is None else removal.keep
     heads = tuple(removal.remove or ())
     request = pruned_model.PruneRequest(keep, removal.part.value, heads, removal.steps, search, measuring.lines)
     opened = pruned_model.open_for_pruning(folder, files, request, device)
     if removal.sweep:
-        return pruned_model.sweep_heads(opened, request, _progress)
+        return sweep(opened.model, opened.text, removal.steps, _progress)
     assert result.output is not None
     config = None if result.fine_tune is None else pruned_model.check_fine_tuning(opened.folder)
     report = pruned_model.prune(opened, result.output, request, _progress)
@@ -168,9 +162,7 @@ def _show(report: "PruningReport", form: HeadForm) -> None:
     from clearhead.explain.head_tables import pruning_table, to_csv
 
     if form is HeadForm.json:
-        import json
-
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False))
+        print_json(report.to_dict())
     elif form is HeadForm.csv:
         typer.echo(to_csv(report.rows), nl=False)
     elif form is HeadForm.markdown:

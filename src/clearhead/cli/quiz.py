@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.output import deliver, print_json
 from clearhead.errors import QuizError
 from clearhead.files.output_format import format_of_file
 
@@ -269,20 +270,13 @@ def _write_course(request: "QuizRequest", count: int, form: FormOptions) -> None
 
 
 def _deliver(content: bytes, output: Path | None) -> None:
+    from clearhead.files.destination import Output, check_outputs, check_standard_output
+
     if output is not None:
-        from clearhead.files.destination import Output, check_outputs
-        from clearhead.files.writing import write_file
-
         check_outputs([Output(output)])
-        write_file(output, content)
-        return
-    import sys
-
-    from clearhead.files.destination import check_standard_output
-
-    check_standard_output([])
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+    else:
+        check_standard_output([])
+    deliver(content, output)
 
 
 def _list_kinds(as_json: bool) -> None:
@@ -290,10 +284,8 @@ def _list_kinds(as_json: bool) -> None:
 
     kinds = kinds_with_generator()
     if as_json:
-        import json
-
         entries = [{"kind": kind, "difficulties": describe_kind(kind)} for kind in kinds]
-        typer.echo(json.dumps(entries, ensure_ascii=False))
+        print_json(entries)
         return
     for kind in kinds:
         typer.echo(kind)

@@ -10,25 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.model_option import Device, ModelOption, chosen_model
+from clearhead.cli.model_option import (
+    Device,
+    DeviceOption,
+    ModelChoice,
+    ModelOption,
+    ModelPrecision,
+    PrecisionOption,
+    chosen_model,
+    translation_model,
+)
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.cli.translate_progress import show_interruption
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.cli.output import print_json
+from clearhead.cli.translate_progress import interrupted
+from clearhead.errors import ConfigError, printable
 
 if TYPE_CHECKING:
     from clearhead.decoding.scoring import ScoreTotal
     from clearhead.decoding.scoring_job import ScoreOutput
-
-_EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
-
-
-class ModelPrecision(StrEnum):
-    """The number format of the model."""
-
-    auto = "auto"
-    float32 = "float32"
-    bfloat16 = "bfloat16"
-    float16 = "float16"
 
 
 class TooLongLines(StrEnum):
@@ -84,14 +83,18 @@ class ScoreOptions:
 class ScorerOptions:
     """How the model runs, and what it does with lines that are too long."""
 
+    language: Annotated[
+        str | None,
+        typer.Option("--to", help="Target language: of a built-in model, or for a model with several."),
+    ] = None
     too_long: Annotated[
         TooLongLines,
         typer.Option(
             help="For lines that are longer than the model supports: stop with an error (refuse), or skip them."
         ),
     ] = TooLongLines.refuse
-    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto
-    precision: Annotated[ModelPrecision, typer.Option(help="Number type to compute in.")] = ModelPrecision.auto
+    device: DeviceOption = Device.auto
+    precision: PrecisionOption = ModelPrecision.auto
 
 
 @dataclass(frozen=True)
@@ -121,23 +124,15 @@ def score(
 ) -> None:
     """Compute the log-probability (natural logarithm) and perplexity of given sentences under a model."""
     try:
-        from clearhead.decoding.windowed_job import JobInterrupted
-
-        folder = chosen_model(model, files)
+        choice = translation_model(chosen_model(model, files), files, None, scorer.language)
         shown.check()
         if files.count("-") > 1:
             raise ConfigError("standard input can only be read once. Give a file for one of them.")
-        _check_output(shown.output, folder, files)
-        try:
-            with _counter(files[-1], shown.output) as count:
-                outcome = _score(folder, files, shown, scorer, count)
-        except JobInterrupted as interruption:
-            show_interruption(interruption.num_done if shown.output is not None else 0)
-            raise typer.Exit(130) from None
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("score", missing.name, "translate")) from None
-        raise
+        _check_output(shown.output, choice, files)
+        with _counter(files[-1], shown.output) as count:
+            outcome = _score(choice, files, shown, scorer, count)
+    except KeyboardInterrupt as interruption:
+        raise interrupted(interruption) from None
     if outcome.is_complete_already:
         typer.echo(f"clearhead: {printable(str(shown.output))} is already complete.", err=True)
     else:
@@ -145,16 +140,17 @@ def score(
 
 
 def _score(
-    model: Path, files: list[str], shown: ScoreOptions, options: ScorerOptions, count: Callable[[int], None]
+    model: ModelChoice, files: list[str], shown: ScoreOptions, options: ScorerOptions, count: Callable[[int], None]
 ) -> ScoringOutcome:
     from clearhead.decoding.scoring import open_scorer, read_pairs
     from clearhead.decoding.scoring_job import ScoringJob, check_num_files
 
     scorer = open_scorer(
-        model,
+        model.path,
         device=options.device.value,
         precision=options.precision.value,
         too_long=options.too_long.value,
+        language=model.language,
     )
     check_num_files(len(files), has_source=scorer.has_source)
     job = ScoringJob(scorer, shown.job_output())
@@ -165,7 +161,7 @@ def _score(
     )
 
 
-def _check_output(output: Path | None, model: Path, files: list[str]) -> None:
+def _check_output(output: Path | None, model: ModelChoice, files: list[str]) -> None:
     """Raise an error, before the model is loaded, if the output cannot be written or would overwrite an input."""
     from clearhead.files.destination import Output, check_outputs, check_standard_output
     from clearhead.files.line_output import COMPANIONS
@@ -176,7 +172,7 @@ def _check_output(output: Path | None, model: Path, files: list[str]) -> None:
         check_standard_output(files)
     else:
         outputs = [Output(output, companions=COMPANIONS)]
-        check_outputs(outputs, files, model_files=model_files(find_model(model)))
+        check_outputs(outputs, files, model_files=model_files(find_model(model.path)))
 
 
 @contextmanager
@@ -198,7 +194,6 @@ def _counter(name: str, output: Path | None) -> Iterator[Callable[[int], None]]:
 
 def _show(outcome: ScoringOutcome, shown: ScoreOptions) -> None:
     """Print the total: to stdout if it is the result, otherwise to stderr."""
-    import json
 
     from clearhead.decoding.scoring_job import finite
     from clearhead.evaluation.scores import perplexity
@@ -214,7 +209,7 @@ def _show(outcome: ScoringOutcome, shown: ScoreOptions) -> None:
             "perplexity": None if score is None else finite(score.value),
             "signature": None if score is None else score.signature,
         }
-        typer.echo(json.dumps(record, ensure_ascii=False))
+        print_json(record)
         return
     skipped = f", {sums.num_skipped:,} too long and skipped" if sums.num_skipped else ""
     earlier = f" (and {outcome.num_earlier:,} in an earlier run)" if outcome.num_earlier else ""

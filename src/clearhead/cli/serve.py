@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.errors import ConfigError, printable
 
 # Libraries whose threads wait for each other at every product: on a machine with other work, one thread is faster than
 # two. CTranslate2 has a thread for each core all the same, which translate different sentences.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-_PACKAGES = {"fastapi", "uvicorn", "starlette", "multipart", "prometheus_client", "lingua", "httptools"}
 
 
 @dataclass(frozen=True)
@@ -101,20 +100,15 @@ def serve(
         return
     for name in _THREADS:
         os.environ.setdefault(name, "1")
-    try:
-        from clearhead.serve.http_server import is_reachable_by_anybody, serve_forever
-        from clearhead.serve.server import Server
-        from clearhead.serve.settings_file import load_settings, settings_page
+    from clearhead.serve.http_server import is_reachable_by_anybody, serve_forever
+    from clearhead.serve.server import Server
+    from clearhead.serve.settings_file import load_settings, settings_page
 
-        if loading.show_config:
-            typer.echo(settings_page(), nl=False)
-            return
-        settings = load_settings(loading.config, loading.set or (), _flags(models, address, loading, access))
-        server = Server(settings)
-    except ModuleNotFoundError as missing:
-        if missing.name in _PACKAGES:
-            raise ClearheadError(not_installed("serve", str(missing.name), "serve")) from None
-        raise
+    if loading.show_config:
+        typer.echo(settings_page(), nl=False)
+        return
+    settings = load_settings(loading.config, loading.set or (), _flags(models, address, loading, access))
+    server = Server(settings)
     if is_reachable_by_anybody(settings):
         typer.echo(
             f"clearhead: warning: other machines can reach the server at {printable(settings.host)}, and no key is "

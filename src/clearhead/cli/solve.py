@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.output import deliver, drawing, print_drawing, print_json
 from clearhead.errors import ProblemError
 from clearhead.files.output_format import format_of_file
 
@@ -200,18 +201,13 @@ def _worksheet(problem: str | None, rounding: RoundingOptions, trace: TraceOptio
 def _show(worksheet: "Worksheet", options: SheetOptions) -> None:
     blanks = options.blank or []
     if options.picture is not None:
-        _deliver(_picture(worksheet, options.picture, blanks), options.output)
+        deliver(_picture(worksheet, options.picture, blanks), options.output)
         return
     form = options.chosen_form
     if form is SheetFormat.terminal and options.output is None:
-        from rich.console import Console
-
-        console = Console(highlight=False)
-        with console.capture() as shown:
-            worksheet.show(options.detail.value, console, blanks)
-        typer.echo(shown.get(), nl=False, color=True)
+        print_drawing(lambda console: worksheet.show(options.detail.value, console, blanks))
     else:
-        _deliver(_content(worksheet, form, options.detail, blanks), options.output)
+        deliver(_content(worksheet, form, options.detail, blanks), options.output)
 
 
 def _work(problem: str, rounding: RoundingOptions) -> "Worksheet":
@@ -265,25 +261,7 @@ def _content(sheet: "Worksheet", form: SheetFormat, detail: Detail, blanks: list
 
         lines = sheet_of(SheetView(sheet, blanks))
         return to_csv(lines) if form is SheetFormat.csv else to_xlsx(lines)
-    from io import StringIO
-
-    from rich.console import Console
-
-    text = StringIO()
-    sheet.show(detail.value, Console(file=text, highlight=False, width=120), blanks)
-    return text.getvalue().encode()
-
-
-def _deliver(content: bytes, output: Path | None) -> None:
-    if output is not None:
-        from clearhead.files.writing import write_file
-
-        write_file(output, content)
-        return
-    import sys
-
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+    return drawing(lambda console: sheet.show(detail.value, console, blanks))
 
 
 def _list_gallery(as_json: bool) -> None:
@@ -291,9 +269,7 @@ def _list_gallery(as_json: bool) -> None:
 
     titles = gallery_titles()
     if as_json:
-        import json
-
-        typer.echo(json.dumps([{"id": n, "kind": k, "title": t} for n, (k, t) in titles.items()], ensure_ascii=False))
+        print_json([{"id": n, "kind": k, "title": t} for n, (k, t) in titles.items()])
         return
     from rich.console import Console
     from rich.table import Table

@@ -4,12 +4,13 @@ import os
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from clearhead.cli.output import print_json
 from clearhead.cli.train_ranks import as_rank, check_number, check_ranks, membership_of, start_ranks
-from clearhead.errors import ClearheadError, RunError, not_installed, printable
+from clearhead.errors import ClearheadError, RunError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from clearhead.training.plan import PlanRequest
     from clearhead.training.seeds import SeedsReport
 
-_EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
 _MINUTES = 10.0
 _INPUTS = (
     "Two text files with one sentence per line (train.en train.es), or one TSV or JSONL file: all settings are chosen "
@@ -85,48 +85,43 @@ def train(
     # programs several times slower. The variable is read when torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     started = time.perf_counter()
-    try:
-        if help_config:
-            _help(as_json)
-            return
-        membership = membership_of(devices)
-        number = membership.size if membership is not None else devices or 1
-        config = _config_of(inputs or [])
-        has_text = bool(inputs) and config is None
-        check_ranks(number, has_text=has_text, has_plan=plan, has_seeds=seeds is not None)
-        if number > 1 and membership is None:
-            check_number(number)
-            _read(config, run, changes or [], resume)  # so that its errors are reported once
-            start_ranks(number)
-            return
-        if inputs and config is None:
-            _check_options_of_text(resume or seeds is not None)
-            request = _request(inputs, minutes or _MINUTES, changes or [], started, is_strict=not (plan or force))
-            if plan:
-                _show_plan(request, as_json)
-            else:
-                _train_planned(request, run or _run_folder(inputs), as_json)
-            return
-        _check_options_of_config(minutes, force, is_resumed_plan=plan and (resume or seeds is not None))
-        if seeds is not None and config is None:
-            raise ClearheadError("--seeds needs the config, also to resume: clearhead train CONFIG --resume --seeds N.")
-        if membership is not None:
-            with as_rank(membership):
-                settings = _read(config, run, changes or [], resume, is_rank=True)
-                _train(settings, Path(settings.run or ""), resume, as_json, membership)
-            return
-        settings = _read(config, run, changes or [], resume)
-        folder = Path(settings.run or "")
+    if help_config:
+        _help(as_json)
+        return
+    membership = membership_of(devices)
+    number = membership.size if membership is not None else devices or 1
+    config = _config_of(inputs or [])
+    has_text = bool(inputs) and config is None
+    check_ranks(number, has_text=has_text, has_plan=plan, has_seeds=seeds is not None)
+    if number > 1 and membership is None:
+        check_number(number)
+        _read(config, run, changes or [], resume)  # so that its errors are reported once
+        start_ranks(number)
+        return
+    if inputs and config is None:
+        _check_options_of_text(resume or seeds is not None)
+        request = _request(inputs, minutes or _MINUTES, changes or [], started, is_strict=not (plan or force))
         if plan:
-            _show_forecast(settings, as_json)
-        elif seeds is None:
-            _train(settings, folder, resume, as_json)
+            _show_plan(request, as_json)
         else:
-            _train_seeds(settings, folder, seeds, resume, as_json)
-    except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
-            raise ClearheadError(not_installed("train", missing.name, "train")) from None
-        raise
+            _train_planned(request, run or _run_folder(inputs), as_json)
+        return
+    _check_options_of_config(minutes, force, is_resumed_plan=plan and (resume or seeds is not None))
+    if seeds is not None and config is None:
+        raise ClearheadError("--seeds needs the config, also to resume: clearhead train CONFIG --resume --seeds N.")
+    if membership is not None:
+        with as_rank(membership):
+            settings = _read(config, run, changes or [], resume, is_rank=True)
+            _train(settings, Path(settings.run or ""), resume, as_json, membership)
+        return
+    settings = _read(config, run, changes or [], resume)
+    folder = Path(settings.run or "")
+    if plan:
+        _show_forecast(settings, as_json)
+    elif seeds is None:
+        _train(settings, folder, resume, as_json)
+    else:
+        _train_seeds(settings, folder, seeds, resume, as_json)
 
 
 def _check_options_of_text(has_others: bool) -> None:
@@ -196,7 +191,7 @@ def _show_plan(request: "PlanRequest", as_json: bool) -> None:
     with TemporaryDirectory() as place, RunFolder.create_for_plan(place) as folder, Reporter() as reporter:
         run_plan = make_plan(request, folder, reporter)
     if as_json:
-        _print_json(run_plan.to_data())
+        print_json(run_plan.to_data())
     else:
         typer.echo(plan_table(run_plan))
 
@@ -214,18 +209,16 @@ def _show_forecast(settings: "RunConfig", as_json: bool) -> None:
     with TemporaryDirectory() as place, RunFolder.create_for_plan(place) as folder, Reporter() as reporter:
         forecast = make_forecast(settings, folder, reporter)
     if as_json:
-        _print_json(forecast.to_data())
+        print_json(forecast.to_data())
     else:
-        typer.echo(str(forecast))
+        typer.echo(forecast)
 
 
 def _help(as_json: bool) -> None:
     from clearhead.training.config_help import config_help_data, help_config
 
     if as_json:
-        import json
-
-        typer.echo(json.dumps(config_help_data(), ensure_ascii=False))
+        print_json(config_help_data())
     else:
         typer.echo(help_config(), nl=False)
 
@@ -296,7 +289,7 @@ def _finish(
             raise typer.Exit(130) from None
         _stop(how)
     if as_json:
-        _print_json({"run": str(folder), **outcome.to_data()})
+        print_json({"run": str(folder), **outcome.to_data()})
     else:
         _show(outcome, folder)
     if outcome.stopped == "interrupted":
@@ -314,7 +307,7 @@ def _train_seeds(settings: "RunConfig", folder: Path, seeds: int, resume: bool, 
     except KeyboardInterrupt:
         _stop(how)
     if as_json:
-        _print_json({"run": str(folder), **report.to_data()})
+        print_json({"run": str(folder), **report.to_data()})
     else:
         _show_seeds(report, folder)
     if report.is_interrupted:
@@ -324,12 +317,6 @@ def _train_seeds(settings: "RunConfig", folder: Path, seeds: int, resume: bool, 
 def _stop(how: str) -> NoReturn:
     typer.echo(f"clearhead: interrupted. To resume: clearhead train {how}", err=True)
     raise typer.Exit(130)
-
-
-def _print_json(data: dict[str, Any]) -> None:
-    import json
-
-    typer.echo(json.dumps(data, ensure_ascii=False))
 
 
 def _show(outcome: "Outcome", folder: Path) -> None:
@@ -363,6 +350,6 @@ def _show_seeds(report: "SeedsReport", folder: Path) -> None:
     for seed, outcome in report.outcomes.items():
         scores = ", ".join(f"{score.name} {score.value:.4g}" for score in outcome.scores.values()) or "no scores"
         typer.echo(f"seed {seed}: {outcome.steps:,} updates, {scores}")
-    for spread in report.spreads:
-        typer.echo(str(spread))
+    for spread in report.spreads.values():
+        typer.echo(spread)
     typer.echo(f"The runs are in {printable(str(folder))}, with all numbers in seeds.json.")

@@ -23,8 +23,8 @@ from clearhead.cli.translate_options import (
     ShownOptions,
     rule_with_flags,
 )
-from clearhead.cli.translate_progress import TranslationProgress, can_show_progress, show_interruption
-from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
+from clearhead.cli.translate_progress import TranslationProgress, can_show_progress, interrupted
+from clearhead.errors import ClearheadError, ConfigError, printable
 from clearhead.retired import removed
 
 if TYPE_CHECKING:
@@ -33,13 +33,12 @@ if TYPE_CHECKING:
     from clearhead.decoding.alignment import AlignmentRule
     from clearhead.decoding.annotation import Annotator
     from clearhead.decoding.engines.engine import EngineNeeds
-    from clearhead.decoding.job import Explainer, TranslationJob
+    from clearhead.decoding.job import Explainer
     from clearhead.decoding.pipeline import Remark
     from clearhead.decoding.search.settings import SearchSettings
     from clearhead.decoding.translator import Translator
     from clearhead.formats.model_folder import ModelFolder
 
-_EXTRA = "torch"
 _SHORT = 800  # characters
 _MANY = 500  # lines that take NumPy several seconds
 
@@ -132,11 +131,11 @@ def translate(
             progress.resume,
         )
         job = TranslationJob(translator, source, settings, options, output, hooks)
-        _run(job, lines, lines.window_size(translator.engine.name, is_typed=is_typed), progress)
-    except ModuleNotFoundError as missing:
-        if missing.name == _EXTRA:
-            raise ClearheadError(not_installed("translate", missing.name, "translate")) from None
-        raise
+        with progress:
+            window = lines.window_size(translator.engine.name, is_typed=is_typed)
+            job.run(lines.output, window=window, resume=lines.resume)
+    except KeyboardInterrupt as interruption:
+        raise interrupted(interruption) from None
 
 
 def _line_options(
@@ -224,7 +223,7 @@ def _alignment_rule(
     from clearhead.decoding.annotation import read_head
     from clearhead.decoding.head_choice import read_choice
 
-    config = translator.attention_config
+    config = translator.attending_engine.config
     if not (shown.align or shown.draw or shown.head or any(cross_attention_heads(config))):
         return None  # a search can be explained without attention
     if shown.head is not None:
@@ -272,12 +271,12 @@ def _explainer(
 ) -> "Explainer | None":
     if shown.explain is None:
         return None
-    from clearhead.explain.explainer import ExplanationFile, ExplanationText, SearchExplainer
+    from clearhead.explain.explainer import ExplanationFile, SearchExplainer
 
-    explainer = SearchExplainer(translator, settings, None if rule is None else rule.head)
+    head = None if rule is None else rule.head
     if shown.explain == "-":
-        return ExplanationText(explainer, shown.all_heads)
-    return ExplanationFile(explainer, Path(shown.explain), all_heads=shown.all_heads)
+        return SearchExplainer(translator, settings, head, shown.all_heads)
+    return ExplanationFile(Path(shown.explain), translator, settings, head, shown.all_heads)
 
 
 def _with_flags(remark: "Remark", context: typer.Context) -> str:
@@ -285,14 +284,3 @@ def _with_flags(remark: "Remark", context: typer.Context) -> str:
     return (
         with_flags(remark.sentence, remark.options, command) if isinstance(command, TyperCommand) else remark.sentence
     )
-
-
-def _run(job: "TranslationJob", lines: LineOptions, window: int, progress: TranslationProgress) -> None:
-    from clearhead.decoding.windowed_job import JobInterrupted
-
-    try:
-        with progress:
-            job.run(lines.output, window=window, resume=lines.resume)
-    except JobInterrupted as interruption:
-        show_interruption(interruption.num_done)
-        raise typer.Exit(130) from None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.translate_progress import TranslationProgress, show_interruption
+from clearhead.cli.translate_progress import TranslationProgress
 from clearhead.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,11 +47,6 @@ def run_on_cluster(
 ) -> None:
     """Translate on the cluster, with progress."""
     from clearhead.decoding.ray_job import AUTO, RayCluster
-    from clearhead.decoding.windowed_job import JobInterrupted
 
-    try:
-        with progress:
-            RayCluster(options.ray or AUTO, options.workers).translate(task, hooks, resume=resume)
-    except JobInterrupted as interruption:
-        show_interruption(interruption.num_done)
-        raise typer.Exit(130) from None
+    with progress:
+        RayCluster(options.ray or AUTO, options.workers).translate(task, hooks, resume=resume)

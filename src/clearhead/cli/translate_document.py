@@ -11,13 +11,13 @@ from clearhead.cli.progress_bar import progress_bar
 from clearhead.errors import ClearheadError, DataError, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from clearhead.cli.model_option import ModelChoice
     from clearhead.cli.translate_options import EngineOptions, LineOptions
+    from clearhead.decoding.annotation import SentenceAligner
     from clearhead.decoding.pipeline import TranslationOptions
     from clearhead.decoding.search.settings import SearchSettings
-    from clearhead.decoding.sentence_aligner import SentenceAligner
 
 # Not .txt, which is translated line by line unless --document is given.
 _BY_EXTENSION = (".md", ".markdown", ".html", ".htm", ".srt", ".vtt", ".docx")
@@ -116,8 +116,8 @@ def run_document(
     engine: "EngineOptions",
 ) -> None:
     """Translate a document to a file, which appears when it is complete, or to standard output."""
+    from clearhead.decoding.annotation import SentenceAligner
     from clearhead.decoding.engines.engine import EngineNeeds
-    from clearhead.decoding.sentence_aligner import SentenceAligner
     from clearhead.documents import DocumentOptions, translate_document
     from clearhead.files.writing import write_file
 
@@ -129,19 +129,25 @@ def run_document(
             typer.echo(f"clearhead: {note}", err=True)
         aligner = SentenceAligner(translator, chosen.path, search, options)
         languages = DocumentOptions(translator.statistics.source_language or None, aligner.pipeline.options.language)
+        notes: list[str] = []
         translation = translate_document(
-            content, task.name, aligner, lambda num_done, total: show("sentences", num_done, total), languages
+            content,
+            task.name,
+            aligner,
+            lambda num_done, total: show("sentences", num_done, total),
+            languages,
+            notes.append,
         )
-    _print_remarks(aligner, is_quiet=task.is_quiet)
+    _print_remarks(aligner, notes, is_quiet=task.is_quiet)
     if task.output is None:
         sys.stdout.buffer.write(translation)
     else:
         write_file(task.output, translation)
 
 
-def _print_remarks(aligner: "SentenceAligner", *, is_quiet: bool) -> None:
-    """Print what the pipeline has to say about the sentences, which it calls lines."""
-    remarks = [remark.sentence for remark in aligner.pipeline.remarks]
+def _print_remarks(aligner: "SentenceAligner", notes: "Sequence[str]", *, is_quiet: bool) -> None:
+    """Print notes about the document, and what the pipeline has to say about its sentences, which it calls lines."""
+    remarks = [*notes, *(remark.sentence for remark in aligner.pipeline.remarks)]
     if not is_quiet:
         summary = aligner.pipeline.unfamiliar.summary()
         remarks += [text.replace(" lines:", " sentences:").replace(" in line ", " in sentence ") for text in summary]

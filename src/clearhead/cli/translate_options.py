@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clearhead.cli.model_option import Device
+from clearhead.cli.model_option import Device, DeviceOption, SourceLanguage, TargetLanguage
 from clearhead.errors import ClearheadError, ConfigError
 from clearhead.files.output_format import format_of_file
 
@@ -113,13 +113,8 @@ class LineOptions:
             "count them; the translation of a skipped line is an empty line."
         ),
     ] = FaultyLines.refuse
-    source_language: Annotated[
-        str | None, typer.Option("--from", help="Source language, to choose a built-in model. \\[default: en]")
-    ] = None
-    language: Annotated[
-        str | None,
-        typer.Option("--to", help="Target language: of a built-in model, or for a model with several. \\[default: es]"),
-    ] = None
+    source_language: SourceLanguage = None
+    language: TargetLanguage = None
     paragraphs: Annotated[
         bool | None,
         typer.Option(
@@ -351,7 +346,7 @@ class EngineOptions:
     """The engine, its device and its precision."""
 
     engine: Annotated[EngineName, typer.Option(help="Library that runs the model.")] = EngineName.auto
-    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto
+    device: DeviceOption = Device.auto
     precision: Annotated[EnginePrecision, typer.Option(help="Number type to compute in.")] = EnginePrecision.auto
 
     @property

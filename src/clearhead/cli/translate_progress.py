@@ -136,7 +136,9 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
-def show_interruption(num_done: int) -> None:
-    """Print that a job was interrupted, and how to continue it."""
+def interrupted(interruption: KeyboardInterrupt) -> typer.Exit:
+    """Print that the command was interrupted, and how to continue a job that writes a file; return its exit code."""
+    num_done = getattr(interruption, "num_done", 0)  # of a JobInterrupted
     advice = f" {num_done:,} lines are done. To continue, run the same command with --resume." if num_done else ""
     typer.echo(f"clearhead: interrupted.{advice}", err=True)
+    return typer.Exit(130)

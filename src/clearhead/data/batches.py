@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clearhead.data.layout import BucketedLayout, Counts, Layout, PackedLayout, Plan, Shape, padding_waste
 from clearhead.data.store import PairStore, Side
 from clearhead.text.byte_spelling import ByteSpelling
-from clearhead.text.tokeniser import Tokeniser, Vocabularies
+from clearhead.text.tokeniser import Vocabularies
 
 Ids = NDArray[np.int64]
 NO_LABEL = -100  # of a row without a sentence; PyTorch's loss ignores this value
@@ -173,18 +173,15 @@ class BatchStream:
         self, indices: Counts, stored: tuple[Rows, Rows], block: tuple[int, int]
     ) -> tuple[Rows, Rows]:
         """Sample new tokens for a block; a pair that would become too long keeps the tokens of the store."""
-        names = [name for name in _SIDES if not (name == "target" and self.has_labels)]
-        names = [name for name in names if stored[_SIDES.index(name)].lengths.any()]
-        rows = [
-            [] if name in names else np.split(side.flat, side.starts[1:])
-            for name, side in zip(_SIDES, stored, strict=True)
-        ]
-        tokenisers: list[Tokeniser] = [getattr(self.vocabularies, name) for name in names]
+        stored_rows = [np.split(side.flat, side.starts[1:]) for side in stored]
+        rows = [list(side) for side in stored_rows]
+        has_text = (True, not self.has_labels)  # a label is no text, and a language model has no source
+        sides = [side for side in range(2) if has_text[side] and stored[side].lengths.any()]
+        tokenisers = [(self.vocabularies.source, self.vocabularies.target)[side] for side in sides]
         spelling = ByteSpelling(tokenisers, self.vocabularies.source.config.byte_share)
         seed = int(self._random(block[0], _BYTES, block[1]).integers(2**31))
-        marked = spelling.mark([self.store.texts(name, indices) for name in names], seed)
-        for index, (name, tokeniser) in enumerate(zip(names, tokenisers, strict=True)):
-            side = _SIDES.index(name)
+        marked = spelling.mark([self.store.texts(_SIDES[side], indices) for side in sides], seed)
+        for index, (side, tokeniser) in enumerate(zip(sides, tokenisers, strict=True)):
             seed = int(self._random(block[0], _SEGMENTATIONS, block[1], side).integers(2**31))
             sampled = tokeniser.sample(marked.sides[index], seed)
             spelling.restore(sampled, marked, index)
@@ -194,8 +191,7 @@ class BatchStream:
         for index, (source, target) in enumerate(zip(*rows, strict=True)):
             if len(source) > max_widths[0] or (len(target) > max_widths[1] and not self.has_labels):
                 for side in range(2):
-                    start = stored[side].starts[index]
-                    rows[side][index] = stored[side].flat[start : start + stored[side].lengths[index]]
+                    rows[side][index] = stored_rows[side][index]
         return _concatenate(rows[0]), _concatenate(rows[1])
 
     def _fill_batch(self, plan: Plan, source: Rows, target: Rows, after: Position) -> TokenBatch:
@@ -224,7 +220,7 @@ def _num_extra_pairs(weight: float, number: int) -> int:
 
 def _concatenate(rows: list[NDArray[Any]]) -> Rows:
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    return Rows(np.concatenate(rows) if rows else np.empty(0, np.int64), lengths)
+    return Rows(np.concatenate(rows), lengths)
 
 
 def _scatter(plan: Plan, rows: Rows, starts: Counts, size: tuple[int, int], pad: int) -> tuple[Ids, Ids]:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field, NonNegativeInt
 
 from clearhead.data.config import DataConfig
 from clearhead.errors import printable
@@ -22,35 +24,20 @@ EMPTY, TOO_MANY_WORDS, UNEVEN, DUPLICATE, TOO_MANY_TOKENS = (
 
 @dataclass(frozen=True)
 class CleaningReport:
-    """How many pairs of one corpus were read, kept and dropped."""
+    """How many pairs of one corpus were read, kept and dropped. The aliases are the names in files."""
 
     corpus: str
-    num_read: int
-    num_kept: int
-    num_dropped: Mapping[str, int]  # reason -> pairs
-    examples: Mapping[str, str]  # reason -> file:line of the first one
-    num_byte_order_marks: int = 0
-    num_carriage_returns: int = 0
+    num_read: Annotated[NonNegativeInt, Field(alias="read")]
+    num_kept: Annotated[NonNegativeInt, Field(alias="kept")]
+    num_dropped: Annotated[Mapping[str, NonNegativeInt], Field(alias="left_out")]  # reason -> pairs
+    examples: Annotated[Mapping[str, str], Field(alias="first")]  # reason -> file:line of the first one
+    num_byte_order_marks: Annotated[NonNegativeInt, Field(alias="byte_order_marks")] = 0
+    num_carriage_returns: Annotated[NonNegativeInt, Field(alias="carriage_returns")] = 0
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as plain data."""
-        return {
-            "corpus": self.corpus,
-            "read": self.num_read,
-            "kept": self.num_kept,
-            "left_out": dict(self.num_dropped),
-            "first": dict(self.examples),
-            "byte_order_marks": self.num_byte_order_marks,
-            "carriage_returns": self.num_carriage_returns,
-        }
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> "CleaningReport":
-        """Return the report from the data of `to_json`."""
-        return CleaningReport(
-            data["corpus"], data["read"], data["kept"], data["left_out"], data["first"],
-            data["byte_order_marks"], data["carriage_returns"],
-        )  # fmt: skip
+    @property
+    def reasons(self) -> str:
+        """Why pairs were dropped, and how many."""
+        return ", ".join(f"{number:,} {reason}" for reason, number in self.num_dropped.items())
 
 
 def report_table(reports: Sequence[CleaningReport]) -> str:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from clearhead.data.phrasebook import Split
 from clearhead.settings import Settings
 
 BuiltIn = Literal["phrasebook", "set-phrases", "copy", "reverse", "sort"]
@@ -19,7 +20,7 @@ class CorpusConfig(Settings):
     tsv: str | None = Field(None, description="file of tab-separated columns")
     jsonl: str | None = Field(None, description="file with one JSON object per line")
     built_in: BuiltIn | None = Field(None, description="a corpus that comes with clearhead")
-    split: Literal["train", "valid", "test"] | None = Field(None, description="part of a built-in corpus")
+    split: Split | None = Field(None, description="part of a built-in corpus")
     source_field: str = Field("source", description="JSONL key or TSV column (name, or number from 1) of the source")
     target_field: str = Field("target", description="JSONL key or TSV column (name, or number from 1) of the target")
     weight: float = Field(
@@ -30,6 +31,11 @@ class CorpusConfig(Settings):
         pattern=r"^[A-Za-z][A-Za-z0-9_-]*$",
         description="target language, if the model has several: `hi` adds the tag >>hi<< to the source",
     )
+
+    def in_split(self, split: Split) -> "CorpusConfig":
+        """Return the corpus; a built-in one that states no split becomes this split of it."""
+        is_open = self.built_in is not None and self.split is None
+        return self.model_copy(update={"split": split}) if is_open else self
 
 
 class DataConfig(Settings):

@@ -5,9 +5,9 @@ from hashlib import sha256
 
 from clearhead.data.clean import EMPTY, CleaningReport, Filter, Tally
 from clearhead.data.config import CorpusConfig, DataConfig
-from clearhead.errors import ConfigError, DataError, printable
+from clearhead.errors import ConfigError, DataError, Mistake, printable
 from clearhead.files.lines import Fault, Notes, hash_file
-from clearhead.files.pair_reader import SentencePair, read_aligned, read_jsonl, read_text, read_tsv
+from clearhead.files.pair_reader import SentencePair, read_aligned, read_fields
 from clearhead.text.config import Task
 from clearhead.text.special import language_tag
 
@@ -94,8 +94,7 @@ class _RefusedFaults:
 def _why_none(report: CleaningReport) -> str:
     if not report.num_read:
         return "The file is empty."
-    reasons = ", ".join(f"{number:,} {reason}" for reason, number in report.num_dropped.items())
-    return f"{report.num_read:,} pairs were read, and all were dropped: {reasons}."
+    return f"{report.num_read:,} pairs were read, and all were dropped: {report.reasons}."
 
 
 def open_corpus(
@@ -117,25 +116,46 @@ def read_texts(
 
 def file_names(config: CorpusConfig, task: Task) -> list[str]:
     """Return the files of a corpus, or raise ConfigError if it is not given in exactly one way."""
-    is_text = task == "language-model"
-    pair = [name for name in (config.source, config.target) if name is not None]
-    forms = [bool(pair), config.tsv is not None, config.jsonl is not None, config.built_in is not None]
-    allowed = f"{'source' if is_text else 'source and target'}, or tsv, or jsonl, or built_in"
-    if sum(forms) != 1:
-        present = [
-            name for name in ("source", "target", "tsv", "jsonl", "built_in") if getattr(config, name) is not None
-        ]
-        raise ConfigError(
-            f"a corpus must be given as {allowed}, but here it has {' and '.join(present) or 'none of them'}."
+    mistakes = list(corpus_mistakes(config, task))
+    if mistakes:
+        raise ConfigError(mistakes)
+    return [name for name in (config.source, config.target, config.tsv, config.jsonl) if name is not None]
+
+
+def corpus_mistakes(corpus: CorpusConfig, task: Task, path: str = "corpus") -> Iterator[Mistake]:
+    """Yield what is wrong with how a corpus is given; `path` is what messages call it."""
+    forms = [name for name in ("source", "tsv", "jsonl", "built_in") if getattr(corpus, name) is not None]
+    if not forms:
+        yield Mistake((path,), f"{path} names no data. Give source and target, or tsv, or jsonl, or built_in.")
+    if len(forms) > 1:
+        yield Mistake(
+            (path,), f"{path} has {' and '.join(forms)}, which are different corpora. Write a separate entry for each."
         )
-    if pair and is_text and (config.source is None or config.target is not None):
-        raise ConfigError("a language model reads one file: set source, and remove target.")
-    if pair and not is_text and len(pair) == 1:
-        missing = "target" if config.target is None else "source"
-        raise ConfigError(
-            f"a corpus of two files needs source and target; {missing} is missing; only {pair[0]} is given."
+    if corpus.source is not None and corpus.target is None and task != "language-model":
+        what = "labels" if task == "classify" else "translations"
+        yield Mistake((f"{path}.target",), f"{path}.target is missing: the file of {what}, line by line.")
+    if corpus.target is not None and task == "language-model":
+        yield Mistake(
+            (f"{path}.target", "task"), f"{path}.target: task = 'language-model' has no target. Remove {path}.target."
         )
-    return [*pair, *(name for name in (config.tsv, config.jsonl) if name is not None)]
+    elif corpus.target is not None and corpus.source is None:
+        yield Mistake((f"{path}.target", f"{path}.source"), f"{path}.target needs {path}.source. Give both files.")
+    if corpus.split is not None and corpus.built_in is None:
+        yield Mistake(
+            (f"{path}.split", f"{path}.built_in"), f"{path}.split is only for {path}.built_in. Remove {path}.split."
+        )
+    if corpus.built_in is not None and task == "classify":
+        yield Mistake(
+            (f"{path}.built_in", "task"),
+            f"{path}.built_in = {corpus.built_in!r} has no labels for task = 'classify'. Give files.",
+        )
+    part = corpus.split or {"data.valid": "valid", "data.test": "test"}.get(path, "train")
+    if corpus.built_in == "set-phrases" and part != "train":
+        yield Mistake(
+            (f"{path}.built_in",),
+            f"{path}.built_in = 'set-phrases' has no split {part!r}: all its phrases are for training. "
+            "Use a split of the phrasebook instead: built_in: phrasebook.",
+        )
 
 
 def fingerprint(config: CorpusConfig, task: Task = "translate") -> str:
@@ -158,15 +178,15 @@ def fingerprint(config: CorpusConfig, task: Task = "translate") -> str:
 
 def _read(config: CorpusConfig, task: Task, notes: Notes) -> Iterator[SentencePair | Fault]:
     is_text = task == "language-model"
-    fields = (None, config.source_field) if is_text else (config.source_field, config.target_field)
+    fields = [config.source_field] if is_text else [config.source_field, config.target_field]
     if config.tsv is not None:
-        return read_tsv(config.tsv, fields, notes)
+        return read_fields(config.tsv, "tsv", fields, notes)
     if config.jsonl is not None:
-        return read_jsonl(config.jsonl, fields, notes, has_labels=task == "classify")
+        return read_fields(config.jsonl, "jsonl", fields, notes, has_label=task == "classify")
     if config.source is not None and config.target is not None:
         return read_aligned(config.source, config.target, notes)
     if config.source is not None:
-        return read_text(config.source, notes)
+        return read_fields(config.source, "text", fields, notes)
     pairs = enumerate(_built_in(config), 1)
     return (SentencePair("" if is_text else source, target, number) for number, (source, target) in pairs)
 

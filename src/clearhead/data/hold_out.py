@@ -55,10 +55,12 @@ def hold_out(pairs: Sequence[TextPair], seed: int = 1) -> Split:
                 f"no pairs can be held out to measure the result: {len(pairs) - len(order):,} of {len(pairs):,} pairs "
                 "share a sentence with many others. Remove repeated lines from the text."
             )
-    indices: dict[str, list[int]] = {"train": [], "valid": [], "test": []}
-    for index, group in enumerate(groups):
-        indices[parts.get(group, "train")].append(index)
-    return Split(tuple(indices["train"]), tuple(indices["valid"]), tuple(indices["test"]))
+    names = [parts.get(group, "train") for group in groups]
+    return Split(_places(names, "train"), _places(names, "valid"), _places(names, "test"))
+
+
+def _places(names: Sequence[str], name: str) -> tuple[int, ...]:
+    return tuple(index for index, own in enumerate(names) if own == name)
 
 
 def group_pairs(pairs: Sequence[TextPair]) -> list[int]:

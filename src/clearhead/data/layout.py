@@ -104,20 +104,16 @@ class BucketedLayout(Layout):
             np.searchsorted([shape.source for shape in self.shapes], source),
             np.searchsorted([shape.target for shape in self.shapes], target),
         )
-        plans, remaining = [], np.empty(0, dtype=np.int64)
+        plans: list[Plan] = []
+        remaining = np.empty(0, dtype=np.int64)
         for number, shape in enumerate(self.shapes):
             bucket = random.permutation(np.concatenate((np.flatnonzero(bucket_of == number), remaining)))
             full = len(bucket) // shape.rows * shape.rows
-            plans += [
-                _one_sentence_a_row(shape, bucket[start : start + shape.rows]) for start in range(0, full, shape.rows)
-            ]
+            plans += _one_sentence_a_row(shape, bucket[:full])
             remaining = bucket[full:]
         if len(remaining):  # too few for another batch of the widest shape: use the narrowest shape that fits
             shape = self.shapes[int(bucket_of[remaining].max())]
-            plans += [
-                _one_sentence_a_row(shape, remaining[start : start + shape.rows])
-                for start in range(0, len(remaining), shape.rows)
-            ]
+            plans += _one_sentence_a_row(shape, remaining)
         return [plans[index] for index in random.permutation(len(plans))]
 
 
@@ -214,15 +210,18 @@ class _OpenRows:
 
 def _sentence_starts(row_of: Counts, lengths: Counts) -> tuple[Counts, Counts]:
     """Return the start of each sentence in its row, and its number in the row; rows are in order."""
-    starts = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.empty(0, dtype=np.int64)
-    is_first = np.concatenate(([True], row_of[1:] != row_of[:-1])) if len(row_of) else np.empty(0, dtype=bool)
-    first_at = np.flatnonzero(is_first)[np.cumsum(is_first) - 1] if len(row_of) else np.empty(0, dtype=np.int64)
+    starts = np.cumsum(lengths) - lengths
+    is_first = np.concatenate(([True], row_of[1:] != row_of[:-1]))
+    first_at = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
     return starts - starts[first_at], np.arange(len(row_of)) - first_at + 1
 
 
-def _one_sentence_a_row(shape: Shape, pairs: Counts) -> Plan:
-    zeros = np.zeros(len(pairs), dtype=np.int64)
-    return Plan(shape, pairs, np.arange(len(pairs)), zeros, zeros, zeros + 1)
+def _one_sentence_a_row(shape: Shape, pairs: Counts) -> Iterator[Plan]:
+    """Yield batches of the pairs, of which the last may have rows without a pair."""
+    for start in range(0, len(pairs), shape.rows):
+        own = pairs[start : start + shape.rows]
+        zeros = np.zeros(len(own), dtype=np.int64)
+        yield Plan(shape, own, np.arange(len(own)), zeros, zeros, zeros + 1)
 
 
 def best_bounds(lengths: Counts, number: int) -> Counts:

@@ -19,7 +19,7 @@ _PART = 2**14  # numbers compared at once
 
 
 class Ragged:
-    """Rows of numbers; `row` and `rows` are views of the file, not copies."""
+    """Rows of numbers; `rows` are views of the file, not copies."""
 
     def __init__(self, values: Numbers, offsets: NDArray[np.int64]) -> None:
         self.values, self.offsets = values, offsets
@@ -36,10 +36,6 @@ class Ragged:
     def has_empty_rows(self) -> bool:
         """Whether a row has no numbers."""
         return _smallest_step(self.offsets) < 1
-
-    def row(self, index: int) -> Numbers:
-        """Return one row."""
-        return self.values[self.offsets[index] : self.offsets[index + 1]]
 
     def rows(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> list[Numbers]:
         """Return some rows, in the order of the indices."""

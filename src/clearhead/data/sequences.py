@@ -8,10 +8,10 @@ from hashlib import sha256
 from random import Random
 from typing import Literal, get_args
 
+from clearhead.data.phrasebook import Split
 from clearhead.errors import DataError, did_you_mean, printable
 
 Task = Literal["copy", "reverse", "sort"]
-Split = Literal["train", "valid", "test"]
 
 WORDS = tuple(first + vowel for first in "bdfklmnprst" for vowel in "aio")  # ba, bi, bo, da ... to: 33 words
 SHORTEST, LONGEST = 3, 10

@@ -7,7 +7,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from itertools import count, islice
@@ -23,7 +23,6 @@ from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import Corpus, fingerprint, open_corpus
 from clearhead.data.ragged import Ragged, RaggedWriter, map_numbers, open_ragged
 from clearhead.errors import CheckpointError, DataError, printable
-from clearhead.files.json_file import parse_object
 from clearhead.files.manifest import unverified_note, verify_if_listed
 from clearhead.files.pair_reader import SentencePair
 from clearhead.files.writing import flush_to_disk, move_folder, replace_file, temporary_beside, write_manifest
@@ -41,6 +40,8 @@ _STALE_AFTER = 3600.0  # seconds without a write after which a part folder belon
 
 Side = Literal["source", "target"]
 Use = Literal["train", "valid"]
+_Array = Literal["source", "target", "source_texts", "target_texts"]
+_Dtype = Literal["uint8", "uint16", "uint32"]
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,9 @@ def build_store(
     why = "converted to tokens"
     if (old := _read_index(place)) is not None:
         why = "converted to tokens again, because the data or the settings changed"
-        if old.get("fingerprint") == store_fingerprint:
+        if old.fingerprint == store_fingerprint:
             try:
-                store = open_store(place, f"{place.name}: {old['pairs']:,} pairs, unchanged.")
+                store = open_store(place, f"{place.name}: {old.pairs:,} pairs, unchanged.")
                 _check_ids(store, recipe)
                 return store
             except DataError:
@@ -111,7 +112,7 @@ def build_store(
         _remove_stale(place)
         part.mkdir(parents=True)
         index = _write(recipe, store_fingerprint, part)
-        replace_file(part / _INDEX, json.dumps(index, indent=1).encode() + b"\n")
+        replace_file(part / _INDEX, json.dumps(index.model_dump(mode="json", by_alias=True), indent=1).encode() + b"\n")
         write_manifest(part, sorted(path.name for path in part.iterdir()))
         _move(part, place)
     except OSError as wrong:
@@ -121,7 +122,7 @@ def build_store(
         ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return open_store(place, f"{place.name}: {index['pairs']:,} pairs, {why}.")
+    return open_store(place, f"{place.name}: {index.pairs:,} pairs, {why}.")
 
 
 def open_store(folder: str | Path, message: str = "") -> PairStore:
@@ -133,7 +134,7 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
     try:
         advice = f"Delete {printable(str(place))}; it will be created again."
         is_verified = verify_if_listed(place, _file_names(index), advice)
-        opened = {name: open_ragged(place, name, dtype) for name, dtype in index["arrays"].items()}
+        opened = {name: open_ragged(place, name, dtype) for name, dtype in index.arrays.items()}
         corpus = map_numbers(place / "corpus.values", "uint16")
     except CheckpointError as wrong:
         raise DataError(str(wrong)) from None
@@ -143,50 +144,27 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
         raise DataError(
             f"{printable(str(place))} is damaged: its sides differ in length. Delete it; it will be created again."
         )
-    if len(corpus) != index["pairs"] or corpus.max(initial=0) >= len(index["reports"]):
+    if len(corpus) != index.pairs or corpus.max(initial=0) >= len(index.reports):
         raise DataError(
             f"{printable(str(place))} is damaged: its pairs do not match {_INDEX}. Delete it; it will be created again."
         )
     return PairStore(
-        place, opened["source"], opened["target"], corpus,
-        tuple(map(CleaningReport.from_json, index["reports"])), index["fingerprint"],
+        place, opened["source"], opened["target"], corpus, index.reports, index.fingerprint,
         opened.get("source_texts"), opened.get("target_texts"),
         message if is_verified else f"{message} {unverified_note(place)}".strip(),
-        None if index.get("coverage") is None else Coverage(**index["coverage"]),
-        None if index.get("statistics") is None else TextStatistics.model_validate(index["statistics"]),
+        index.coverage, index.statistics,
     )  # fmt: skip
 
 
-class _SavedReport(BaseModel):
-    """A CleaningReport in store.json."""
-
-    corpus: str
-    num_read: NonNegativeInt = Field(alias="read")
-    num_kept: NonNegativeInt = Field(alias="kept")
-    left_out: dict[str, NonNegativeInt]
-    first: dict[str, str]
-    byte_order_marks: NonNegativeInt
-    carriage_returns: NonNegativeInt
-
-
-class _SavedCoverage(BaseModel):
-    """A Coverage in store.json."""
-
-    total: NonNegativeInt
-    unknown: NonNegativeInt
-    spelled: NonNegativeInt
-    unit: Literal["characters", "words"]
-
-
-class _SavedIndex(BaseModel):
+class _Index(BaseModel):
     """The content of store.json."""
 
-    format: Literal[1]
+    format: Literal[1] = 1
     fingerprint: str
     pairs: NonNegativeInt
-    arrays: dict[Literal["source", "target", "source_texts", "target_texts"], Literal["uint8", "uint16", "uint32"]]
-    reports: Annotated[list[_SavedReport], Field(min_length=1)]
-    coverage: _SavedCoverage | None = None
+    arrays: dict[_Array, _Dtype]
+    reports: Annotated[tuple[CleaningReport, ...], Field(min_length=1)]
+    coverage: Coverage | None = None
     statistics: TextStatistics | None = None
 
 
@@ -204,8 +182,8 @@ def _check_ids(store: PairStore, recipe: "_StoreRecipe") -> None:
             )
 
 
-def _file_names(index: Mapping[str, Any]) -> list[str]:
-    arrays = [f"{name}.{part}" for name in index["arrays"] for part in ("values", "offsets")]
+def _file_names(index: _Index) -> list[str]:
+    arrays = [f"{name}.{part}" for name in index.arrays for part in ("values", "offsets")]
     return [_INDEX, "corpus.values", *arrays]
 
 
@@ -242,9 +220,9 @@ class _StoreRecipe:
             contents["byte_share"] = self.spelling.share
         return sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
 
-    def dtypes(self) -> dict[str, str]:
-        sizes = {"source": self.vocabularies.source.size, "target": self.vocabularies.target.size}
-        arrays = {side: "uint16" if size <= 2**16 else "uint32" for side, size in sizes.items()}
+    def dtypes(self) -> dict[_Array, _Dtype]:
+        sizes: dict[Side, int] = {"source": self.vocabularies.source.size, "target": self.vocabularies.target.size}
+        arrays: dict[_Array, _Dtype] = {side: "uint16" if size <= 2**16 else "uint32" for side, size in sizes.items()}
         return {**arrays, "source_texts": "uint8", "target_texts": "uint8"} if self.keeps_texts else arrays
 
     def rows(self, pairs: Sequence[SentencePair], number: int = 0) -> tuple[list[list[int]], list[list[int]]]:
@@ -277,8 +255,8 @@ class _StoreRecipe:
             if language is not None:
                 counter.add(language, [pair.target])
 
-    def measured(self, texts: Sequence[str], scripts: ScriptCounter) -> dict[str, Any] | None:
-        """Return the statistics of a sample of the source, and the scripts of the target, as plain data."""
+    def measured(self, texts: Sequence[str], scripts: ScriptCounter) -> TextStatistics | None:
+        """Return the statistics of a sample of the source, and the scripts of the target."""
         if not self.is_measured:
             return None
         languages = {
@@ -288,7 +266,7 @@ class _StoreRecipe:
         language = languages.pop() if len(languages) == 1 else ""
         is_code = len(language) == 2 and language.isalpha() and language.islower()
         statistics = measure_text(texts, self.vocabularies.source, language if is_code else None)
-        return statistics.model_copy(update={"scripts": scripts.usual or None}).model_dump()
+        return statistics.model_copy(update={"scripts": scripts.usual or None})
 
     def _encode(self, marked: MarkedTexts, side: int) -> list[list[int]]:
         tokeniser = self.spelling.tokenisers[side]
@@ -312,7 +290,7 @@ def text_sides(pairs: Sequence[SentencePair], task: Task) -> list[list[str]]:
     return [*sides, [pair.target for pair in pairs]] if task != "classify" else sides
 
 
-def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str, Any]:
+def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> _Index:
     dtypes = recipe.dtypes()
     writers = {name: RaggedWriter(part, name, dtype) for name, dtype in dtypes.items()}
     pair_filter = Filter(recipe.config, recipe.task)
@@ -334,15 +312,14 @@ def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str
     finally:
         for writer in writers.values():
             writer.close()
-    return {
-        "format": _FORMAT,
-        "fingerprint": store_fingerprint,
-        "pairs": sum(report.num_kept for report in reports),
-        "arrays": dtypes,
-        "reports": [report.to_json() for report in reports],
-        "coverage": asdict(counter.coverage),
-        "statistics": recipe.measured(sample.texts, scripts),
-    }
+    return _Index(
+        fingerprint=store_fingerprint,
+        pairs=sum(report.num_kept for report in reports),
+        arrays=dtypes,
+        reports=tuple(reports),
+        coverage=counter.coverage,
+        statistics=recipe.measured(sample.texts, scripts),
+    )
 
 
 def _too_long(report: CleaningReport, config: DataConfig) -> str:
@@ -353,7 +330,7 @@ def _too_long(report: CleaningReport, config: DataConfig) -> str:
 
 
 def _write_corpus(
-    corpus: Corpus, recipe: _StoreRecipe, writers: dict[str, RaggedWriter], counter: CoverageCounter
+    corpus: Corpus, recipe: _StoreRecipe, writers: Mapping[_Array, RaggedWriter], counter: CoverageCounter
 ) -> Iterator[list[SentencePair]]:
     """Write a corpus block by block, and yield the kept pairs of each block."""
     max_tokens = recipe.config.max_tokens
@@ -393,13 +370,12 @@ def _located(corpus: Corpus, recipe: _StoreRecipe, block: Sequence[SentencePair]
     raise AssertionError("a block fails, but none of its pairs")
 
 
-def _read_index(place: Path) -> dict[str, Any] | None:
+def _read_index(place: Path) -> _Index | None:
     try:
-        index = parse_object((place / _INDEX).read_bytes())
-        _SavedIndex.model_validate(index, strict=True)
-    except (OSError, ValueError, TypeError):  # pydantic's errors are ValueErrors
+        index = _Index.model_validate_json((place / _INDEX).read_bytes(), strict=True)
+    except (OSError, ValueError):  # pydantic's errors are ValueErrors
         return None
-    return index if {"source", "target"} <= set(index["arrays"]) else None
+    return index if {"source", "target"} <= index.arrays.keys() else None
 
 
 def _remove_stale(place: Path) -> None:

@@ -121,19 +121,6 @@ def cross_attention_heads(config: "ModelConfig") -> list[int]:
     return [config.num_heads_at(f"decoder.{layer}.cross_attention") for layer in range(config.decoder_blocks)]
 
 
-def links(weights: "Tensor | Array") -> Links:
-    """Link each target token to the source token it attends to most; return (source, target) positions."""
-    return tuple((int(place), number) for number, place in enumerate(weights.argmax(-1).tolist()))
-
-
-def align(model: "SequenceModel", source: "Tensor", target: Sequence[int], rule: AlignmentRule | None = None) -> Links:
-    """Return the links between one sentence (S,) and its translation; eos is not linked.
-
-    Without a rule, the usual one is used.
-    """
-    return align_by_rules(model, source, target, [rule or AlignmentRule.usual(model.config)])[0]
-
-
 def align_by_rules(
     model: "SequenceModel", source: "Tensor", target: Sequence[int], rules: Sequence[AlignmentRule]
 ) -> list[Links]:
@@ -152,9 +139,10 @@ def without_eos(target: Sequence[int], eos: int) -> list[int]:
 
 
 def links_by_rule(attention: CrossAttention, rule: AlignmentRule, *, has_eos: bool) -> Links:
-    """Return the links of one translation by a rule; with `has_eos`, the last source token is not linked."""
+    """Return the links (source, target) of one translation; with `has_eos`, the last source token is not linked."""
     rows = attention.rows(rule.head, is_shifted=rule.is_shifted)
-    return links(rows[:, :-1] if has_eos else rows)
+    best = (rows[:, :-1] if has_eos else rows).argmax(-1)  # the source token that each target token attends to most
+    return tuple((int(place), number) for number, place in enumerate(best.tolist()))
 
 
 def every_rule(model: "SequenceModel") -> list[AlignmentRule]:

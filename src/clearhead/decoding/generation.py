@@ -16,7 +16,7 @@ from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.decoding.search.beam import search_with
 from clearhead.decoding.search.hypothesis import Hypothesis
-from clearhead.decoding.search.sampling import sample_with
+from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.stepper import Stepper
 from clearhead.decoding.unknown_words import unknown_words
@@ -155,7 +155,7 @@ class TextGenerator:
         room = None if config.position_limit is None else config.position_limit - len(rows[0])
         limits = [settings.max_length if room is None else min(settings.max_length, room)] * len(rows)
         if settings.is_sampling:
-            return sample_with(stepper, prompts, limits, settings, numbers=numbers)
+            return sample(stepper, prompts, limits, settings, numbers=numbers)
         return search_with(stepper, prompts, limits, settings)
 
     def continuation_text(self, tokens: Sequence[int]) -> str:

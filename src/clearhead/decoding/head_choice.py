@@ -40,7 +40,7 @@ def rate_heads(
     import torch  # not needed to read a choice
 
     model, vocabularies = translator.model, translator.vocabularies
-    longest = translator.engine.info.max_length
+    longest = translator.engine.config.position_limit
     pairs, words = [], []
     sources, targets = zip(*texts, strict=True) if texts else ((), ())
     rows = zip(vocabularies.source.encode(sources), vocabularies.target.encode(targets), strict=True)

@@ -1,7 +1,7 @@
 """Constraints as text: a prefix, forbidden phrases, required phrases, and glossaries of term translations."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -55,9 +55,10 @@ class ConstraintEncoder:
     """Encodes phrases with a target vocabulary, and returns the constraints on each sentence."""
 
     def __init__(self, phrases: PhraseConstraints, target: Tokeniser) -> None:
-        self.phrases, self._target = phrases, target
+        self._target = target
         self._prefix = self._ids(phrases.prefix, "prefix", "prefix") if phrases.prefix else ()
-        self.forbidden = tuple(self._ids(phrase, "forbidden phrase", "forbidden") for phrase in phrases.forbidden)
+        self._forbidden = tuple(self._ids(phrase, "forbidden phrase", "forbidden") for phrase in phrases.forbidden)
+        self._forbidden_patterns = [_pattern(phrase, is_exact=True) for phrase in phrases.forbidden]
         self._required = tuple(self._ids(phrase, "required phrase", "required") for phrase in phrases.required)
         self._glossary = [
             (_pattern(term), self._ids(translation, "glossary", "glossary"))
@@ -75,7 +76,7 @@ class ConstraintEncoder:
 
     def constraints(self, source: str, *, is_first: bool = True) -> Constraints:
         """Return the constraints on the translation of `source`; only the first part of a line gets the prefix."""
-        if not (self._prefix or self.forbidden or self._required or self._glossary):
+        if not (self._prefix or self._forbidden or self._required or self._glossary):
             return NO_CONSTRAINTS
         required = list(self._required if is_first else ())
         rest = source
@@ -85,24 +86,14 @@ class ConstraintEncoder:
                 required.append(ids)
         return Constraints(
             self._prefix if is_first else (),
-            self.forbidden,
+            self._forbidden,
             tuple(required),
             continuing=self._target.continuing_pieces if required else (),
         )
 
-    def other_spellings(self, tokens: Sequence[int], text: str) -> list[Phrase]:
-        """Return forbidden phrases in a translation that are tokenised differently from the constraint."""
-        spellings = []
-        for phrase in self.phrases.forbidden:
-            pattern = _pattern(phrase, is_exact=True)
-            if pattern.search(text):
-                spans = (
-                    tuple(tokens[first : first + size])
-                    for size in range(1, len(tokens) + 1)
-                    for first in range(len(tokens) - size + 1)
-                )
-                spellings += [next(span for span in spans if pattern.search(self._target.decode([span])[0]))]
-        return spellings
+    def has_forbidden(self, text: str) -> bool:
+        """Return whether a translation has a forbidden phrase: in other tokens than those that the search avoids."""
+        return any(pattern.search(text) for pattern in self._forbidden_patterns)
 
 
 def _pattern(term: str, *, is_exact: bool = False) -> re.Pattern[str]:

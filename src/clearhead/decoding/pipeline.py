@@ -11,15 +11,12 @@ from clearhead.decoding.engines.engine import (
     Engine,
     EngineNeeds,
     IsWanted,
-    ModelInfo,
     Request,
     always,
     length_limit,
 )
 from clearhead.decoding.hidden_pieces import HiddenPieces
 from clearhead.decoding.phrase_constraints import ConstraintEncoder, PhraseConstraints
-from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
-from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.decoding.unfamiliar import UnfamiliarText
@@ -36,7 +33,6 @@ _MAX_CHARACTERS = 200_000  # a longer line is neither a sentence nor a paragraph
 _DEFAULT_LONGEST = 1024  # tokens, for a model without a position limit
 _PART_STRIDE = 1_000_003  # so that the parts of a line and the lines after it draw different random numbers
 _LIST = 4  # times the limit of tokens: more in one sentence are a list, whose pieces have a quarter of the limit
-_MAX_ROUNDS = 5  # repeated searches for a translation without a forbidden phrase
 
 
 class HasText(Protocol):
@@ -80,23 +76,6 @@ class TranslationOptions:
         return EngineNeeds(search, self.constraints.uses)
 
 
-@dataclass(frozen=True)
-class Segment:
-    """A text short enough for the model: its ids without eos, its constraints, its number, and whether it is wanted."""
-
-    ids: tuple[int, ...]
-    constraints: Constraints = NO_CONSTRAINTS
-    number: int = 0
-    is_wanted: IsWanted = always
-
-    def request(self, search: SearchSettings, info: ModelInfo, *, has_score: bool = True) -> Request:
-        """Return the request to the engine for this segment."""
-        ids = (*self.ids, info.eos)
-        num_required = len(self.constraints.prefix) + sum(map(len, self.constraints.required))
-        limit = length_limit(len(ids), search, info, num_required=num_required)
-        return Request(ids, limit, self.constraints, self.number, has_score, self.is_wanted)
-
-
 T = TypeVar("T", bound=HasText)
 
 
@@ -114,6 +93,9 @@ def windows(lines: Iterable[T], size: int = WINDOW) -> Iterator[list[T]]:
         yield window
 
 
+_Piece = tuple[TextPart, tuple[int, ...]]  # and its ids
+
+
 class _OpenedLine(NamedTuple):
     """A line without its language tag, split into sentences if requested; an empty line has no parts.
 
@@ -128,10 +110,11 @@ class _OpenedLine(NamedTuple):
 
 @dataclass
 class EncodedPart:
-    """A part of a line in the pipeline; the search fills in its translations."""
+    """A part of a line in the pipeline, with a number for its random draws; the search fills in its translations."""
 
-    segment: Segment | None  # None: the part is empty
     part: TranslatedPart
+    number: int = 0
+    is_wanted: IsWanted = always
     notes: tuple[str, ...] = ()
 
 
@@ -145,7 +128,7 @@ class EncodedLine(NamedTuple):
     @property
     def searched(self) -> list[EncodedPart]:
         """The parts that are not empty."""
-        return [part for part in self.parts if part.segment is not None]
+        return [part for part in self.parts if part.part.ids]
 
 
 class TranslationPipeline:
@@ -162,7 +145,7 @@ class TranslationPipeline:
         self.vocabularies, self.engine, self.search, self.options = vocabularies, engine, search, options
         # random translations are unlikely by intention
         measured = statistics.model_copy(update={"log_probs": None}) if search.is_sampling else statistics
-        self.unfamiliar = UnfamiliarText(measured, vocabularies.source, options.language)
+        self.unfamiliar = UnfamiliarText(measured, vocabularies.source)
         self.splits_lines = statistics.splits_lines if options.is_paragraphs is None else options.is_paragraphs
         self._language = statistics.source_language or DEFAULT_LANGUAGE
         self.remarks: list[Remark] = []
@@ -176,7 +159,7 @@ class TranslationPipeline:
     @property
     def longest(self) -> int:
         """The maximum number of source tokens in one segment, without eos."""
-        limit = self.engine.info.max_length
+        limit = self.engine.config.position_limit
         most = _DEFAULT_LONGEST if limit is None else limit - 1
         return most if self.options.max_source is None else min(most, self.options.max_source)
 
@@ -226,7 +209,7 @@ class TranslationPipeline:
         encoded = iter(self._source.encode([line.tag + part.text for line in lines for part in line.parts]))
         rows_by_line = []
         for line in lines:
-            pieces: list[tuple[TextPart, tuple[int, ...]]] = []
+            pieces: list[_Piece] = []
             notes: tuple[str, ...] = ()
             for part in line.parts:
                 ids = tuple(next(encoded))
@@ -237,11 +220,12 @@ class TranslationPipeline:
                     notes = (f"Split: it has {len(ids):,} tokens, but the model reads at most {self.longest:,}.",)
             rows = []
             for index, (part, ids) in enumerate(pieces):
-                number = (line.number - 1 + index * _PART_STRIDE) % 2**31
                 constraints = self._hidden.hide(ids, self._constraints.constraints(part.text, is_first=index == 0))
-                segment = Segment(ids, constraints, number, is_wanted) if ids else None
-                rows.append(EncodedPart(segment, TranslatedPart(part.text, part.space, ids, constraints), notes))
-            rows_by_line.append(rows or [EncodedPart(None, TranslatedPart("", "", ()))])
+                number = (line.number - 1 + index * _PART_STRIDE) % 2**31
+                rows.append(
+                    EncodedPart(TranslatedPart(part.text, part.space, ids, constraints), number, is_wanted, notes)
+                )
+            rows_by_line.append(rows or [EncodedPart(TranslatedPart("", "", ()))])
         return rows_by_line
 
     def _tag(self, line: SourceLine) -> tuple[str, str]:
@@ -261,7 +245,7 @@ class TranslationPipeline:
             self._has_warned = True
         return (language_tag(language) if language is not None else ""), text
 
-    def _split(self, part: TextPart, count: int, line: _OpenedLine) -> list[tuple[TextPart, tuple[int, ...]]]:
+    def _split(self, part: TextPart, count: int, line: _OpenedLine) -> list[_Piece]:
         """Split a part into pieces that the model can read, or raise DataError if splitting is off."""
         if self.options.long == "refuse":
             raise DataError(
@@ -270,9 +254,7 @@ class TranslationPipeline:
                 options={"long": "split"},
             )
 
-        pieces = self._pieces(part, count, line)
-        rows = self._source.encode([line.tag + piece.text for piece in pieces])
-        encoded = [(piece, tuple(ids)) for piece, ids in zip(pieces, rows, strict=True)]
+        encoded = self._encoded(self._pieces(part, count, line), line)
         if any(len(ids) > self.longest for _, ids in encoded):
             raise DataError(
                 f"line {line.number}: a single letter has more than {self.longest} tokens. Increase the limit.",
@@ -280,6 +262,10 @@ class TranslationPipeline:
             )
         last, ids = encoded[-1]
         return [*encoded[:-1], (replace(last, space=part.space), ids)]
+
+    def _encoded(self, parts: Sequence[TextPart], line: _OpenedLine) -> list[_Piece]:
+        rows = self._source.encode([line.tag + part.text for part in parts])
+        return [(part, tuple(ids)) for part, ids in zip(parts, rows, strict=True)]
 
     def _pieces(self, part: TextPart, count: int, line: _OpenedLine) -> list[TextPart]:
         """Return a part of `count` tokens in pieces that the model can read.
@@ -295,7 +281,7 @@ class TranslationPipeline:
             return split_long(part.text, fits, self._language)
         chunks = split_list(part.text, max(1, self.longest // _LIST * len(part.text) // count))
         pieces: list[TextPart] = []
-        for chunk, ids in zip(chunks, self._source.encode([line.tag + chunk.text for chunk in chunks]), strict=True):
+        for chunk, ids in self._encoded(chunks, line):
             if len(ids) <= self.longest:
                 pieces.append(chunk)
                 continue
@@ -307,79 +293,27 @@ class TranslationPipeline:
         """Search for the translations of all parts; equal parts are translated once, except when sampling."""
         groups: dict[object, list[EncodedPart]] = {}
         for row in rows:
-            assert row.segment is not None
-            segment = row.segment
-            key = segment if self.search.is_sampling else (segment.ids, segment.constraints, segment.is_wanted)
-            groups.setdefault(key, []).append(row)
-        segments = [group[0].segment for group in groups.values() if group[0].segment is not None]
-        outcomes = self._search(segments)
-        texts = iter(self._decode(outcomes))
-        for group, segment, hypotheses in zip(groups.values(), segments, outcomes, strict=True):
-            own_texts = tuple(next(texts) for _ in hypotheses) or ("",)
+            number = row.number if self.search.is_sampling else 0
+            groups.setdefault((row.part.ids, row.part.constraints, row.is_wanted, number), []).append(row)
+        outcomes = self.engine.translate([self._request(group[0]) for group in groups.values()], self.search)
+        tokens = [hypothesis.tokens for hypotheses in outcomes for hypothesis in hypotheses]
+        texts = iter(self.vocabularies.target.decode(tokens))
+        num_failed = 0
+        for group, hypotheses in zip(groups.values(), outcomes, strict=True):
+            own_texts = tuple(next(texts) for _ in hypotheses)
+            has_forbidden = any(map(self._constraints.has_forbidden, own_texts))
+            num_failed += has_forbidden
             for row in group:
-                # the constraints used by the search, so that an explanation finds the same translation
-                row.part = replace(
-                    row.part, constraints=segment.constraints, texts=own_texts, hypotheses=tuple(hypotheses)
-                )
-        if self._constraints.forbidden:
-            self._note_forbidden(groups.values())
-
-    def _note_forbidden(self, groups: Iterable[Sequence[EncodedPart]]) -> None:
-        """Add a note to every line whose translation still contains a forbidden phrase."""
-        num_groups = num_failed = 0
-        for group in groups:
-            part = group[0].part
-            num_groups += 1
-            if any(
-                self._constraints.other_spellings(hypothesis.tokens, text)
-                for hypothesis, text in zip(part.hypotheses, part.texts, strict=True)
-            ):
-                num_failed += 1
-                for row in group:
+                row.part = replace(row.part, texts=own_texts or ("",), hypotheses=tuple(hypotheses))
+                if has_forbidden:
                     row.notes = (*row.notes, "A forbidden phrase could not be avoided.")
         if num_failed:
-            sentence = f"A forbidden phrase could not be avoided in {num_failed} of {num_groups} sentences."
+            sentence = f"A forbidden phrase could not be avoided in {num_failed} of {len(groups)} sentences."
             self.remarks.append(Remark(sentence))
 
-    def _translate_segments(self, segments: Sequence[Segment]) -> list[list[Hypothesis]]:
-        has_score, info = self.options.has_scores or self.unfamiliar.needs_scores, self.engine.info
-        requests = [segment.request(self.search, info, has_score=has_score) for segment in segments]
-        return self.engine.translate(requests, self.search)
-
-    def _decode(self, outcomes: Sequence[Sequence[Hypothesis]]) -> list[str]:
-        rows = [hypothesis.tokens for hypotheses in outcomes for hypothesis in hypotheses]
-        return self.vocabularies.target.decode(rows)
-
-    def _search(self, segments: list[Segment]) -> list[list[Hypothesis]]:
-        """Search, and repeat the search where a forbidden phrase occurs in another tokenisation, now forbidden too.
-
-        Each segment searched again is replaced in `segments` by the one with the stricter constraints.
-        """
-        outcomes = self._translate_segments(segments)
-        if not self._constraints.forbidden:
-            return outcomes
-        pending = dict(enumerate(segments))
-        for _ in range(_MAX_ROUNDS):
-            pending = self._stricter(pending, outcomes)
-            if not pending:
-                break
-            for index, hypotheses in zip(pending, self._translate_segments(list(pending.values())), strict=True):
-                segments[index], outcomes[index] = pending[index], hypotheses
-        return outcomes
-
-    def _stricter(self, segments: dict[int, Segment], outcomes: Sequence[Sequence[Hypothesis]]) -> dict[int, Segment]:
-        """Return the segments whose translations contain a forbidden phrase, with that tokenisation forbidden too."""
-        stricter = {}
-        for index, segment in segments.items():
-            if not segment.is_wanted():
-                continue
-            texts = self._decode([outcomes[index]])
-            spellings = [
-                spelling
-                for text, hypothesis in zip(texts, outcomes[index], strict=True)
-                for spelling in self._constraints.other_spellings(hypothesis.tokens, text)
-            ]
-            if spellings:
-                forbidden = (*segment.constraints.forbidden, *spellings)
-                stricter[index] = replace(segment, constraints=replace(segment.constraints, forbidden=forbidden))
-        return stricter
+    def _request(self, row: EncodedPart) -> Request:
+        config, constraints = self.engine.config, row.part.constraints
+        ids = (*row.part.ids, config.eos)
+        limit = length_limit(len(ids), self.search, config, constraints)
+        has_score = self.options.has_scores or self.unfamiliar.needs_scores
+        return Request(ids, limit, constraints, row.number, has_score, row.is_wanted)

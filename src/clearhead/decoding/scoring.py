@@ -1,7 +1,7 @@
 """Compute the log-probability of existing text under a model, token by token, for files of any length."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -13,12 +13,14 @@ from torch import Tensor
 from clearhead.decoding.engines.engine import DeviceName, Precision
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.errors import ConfigError, DataError, printable
-from clearhead.files.input import input_lines
+from clearhead.files.line_input import input_lines
+from clearhead.formats.built_in import language_code
 from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.model import SequenceModel
 from clearhead.model.batch import padded
 from clearhead.model.modes import evaluation_mode
-from clearhead.text.tokeniser import Vocabularies
+from clearhead.text.special import language_tag
+from clearhead.text.tokeniser import Vocabularies, split_tag
 
 TooLong = Literal["refuse", "skip"]
 SCORE_WINDOW = 2048  # pairs in memory at a time, sorted by length
@@ -91,6 +93,7 @@ class Scorer:
     vocabularies: Vocabularies
     too_long: TooLong = "refuse"
     fingerprint: str | None = None  # a hash of the model files
+    language: str | None = None  # the target language, for a model with several
 
     @property
     def has_source(self) -> bool:
@@ -126,7 +129,8 @@ class Scorer:
     def _rows(self, window: Sequence[TextPair]) -> Iterator[_Row]:
         """Yield the ids of the pairs; pairs with both sides empty are omitted."""
         eos = self.model.config.eos
-        sources = self.vocabularies.source.encode([pair.source for pair in window]) if self.has_source else None
+        texts = [tagged(pair.source, self.language) for pair in window]
+        sources = self.vocabularies.source.encode(texts) if self.has_source else None
         targets = self.vocabularies.target.encode([pair.target for pair in window])
         for number, pair in enumerate(window):
             if pair.source.strip() or pair.target.strip() or pair.tokens:
@@ -175,14 +179,41 @@ def open_scorer(
     device: DeviceName = "auto",
     precision: Precision = "auto",
     too_long: TooLong = "refuse",
+    language: str | None = None,
 ) -> Scorer:
-    """Load a translation or language model from a run folder, a checkpoint or an OPUS-MT folder."""
+    """Load a translation or language model from a run folder, a checkpoint or an OPUS-MT folder.
+
+    `language` is the target language of a model with several; by default that with which a built-in model was chosen.
+    """
     folder = find_model(path)
     vocabularies = load_vocabularies(folder)
     model = load_model(folder, device, precision)
     if not (model.can_translate or model.can_continue_text):
         raise ConfigError("a model of shape encoder generates no text, so it cannot give a text a probability.")
-    return Scorer(model.eval(), vocabularies, too_long, folder.fingerprint)
+    tags = vocabularies.source.tags if model.can_translate else ()
+    return Scorer(
+        model.eval(), vocabularies, too_long, folder.fingerprint, target_language(tags, language, folder.language)
+    )
+
+
+def target_language(tags: Collection[str], language: str | None, own_language: str | None) -> str | None:
+    """Return the target language whose tag a source gets: a given one, or else that of a built-in model, if any."""
+    if language is None:
+        return own_language if own_language in tags else None
+    code = language_code(language, tags)
+    if code not in tags:
+        allowed = f"It translates to {', '.join(sorted(tags))}." if tags else "It has one target language: remove it."
+        raise ConfigError(
+            f"'{printable(language)}' is not a target language of this model. {allowed}", options=("language",)
+        )
+    return code
+
+
+def tagged(source: str, language: str | None) -> str:
+    """Return a sentence with the tag of its target language, unless it has one."""
+    if language is None or split_tag(source)[0] is not None:
+        return source
+    return f"{language_tag(language)} {source}"
 
 
 def read_pairs(source: str | None, target: str) -> Iterator[TextPair]:

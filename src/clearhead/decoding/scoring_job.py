@@ -57,6 +57,7 @@ class ScoringJob(WindowedJob[TextPair]):
             "too_long": self.scorer.too_long,
             "output": asdict(self.output),
             "window": SCORE_WINDOW,
+            **({} if self.scorer.language is None else {"language": self.scorer.language}),
         }
 
     def content(self, window: Sequence[TextPair]) -> bytes:

@@ -22,7 +22,9 @@ from clearhead.text.statistics import TextStatistics
 from clearhead.text.tokeniser import Vocabularies
 
 if TYPE_CHECKING:
-    from clearhead.model import ModelConfig, SequenceModel
+    from clearhead.decoding.engines.numpy_engine import NumpyEngine
+    from clearhead.decoding.engines.torch_engine import TorchEngine
+    from clearhead.model import SequenceModel
     from clearhead.model.gates import Gates
 
 _REQUIRED_BEAM = 4
@@ -74,24 +76,28 @@ class Translator:
         return translator
 
     @property
-    def model(self) -> "SequenceModel":
-        """The PyTorch model, needed for attention and explanations."""
-        if self.engine.name != "torch":
+    def torch_engine(self) -> "TorchEngine":
+        """The engine, if it is torch."""
+        from clearhead.decoding.engines.torch_engine import TorchEngine
+
+        if not isinstance(self.engine, TorchEngine):
             raise ConfigError(
                 f"this needs the PyTorch model, but the engine is {self.engine.name}, which does not expose it. "
                 "Use torch."
             )
-        from clearhead.decoding.engines.torch_engine import TorchEngine
-
-        assert isinstance(self.engine, TorchEngine)
-        return self.engine.model
+        return self.engine
 
     @property
-    def attention_config(self) -> "ModelConfig":
-        """The config of a model whose attention can be read, from which alignments are made."""
+    def model(self) -> "SequenceModel":
+        """The PyTorch model, needed for attention and explanations."""
+        return self.torch_engine.model
+
+    @property
+    def attending_engine(self) -> "NumpyEngine | TorchEngine":
+        """The engine, if its attention can be read, from which alignments are made."""
         from clearhead.decoding.engines.numpy_engine import NumpyEngine
 
-        return self.engine.model.config if isinstance(self.engine, NumpyEngine) else self.model.config
+        return self.engine if isinstance(self.engine, NumpyEngine) else self.torch_engine
 
     @property
     def fingerprint(self) -> str | None:
@@ -105,12 +111,9 @@ class Translator:
 
     def gated(self, gates: "Gates") -> "Translator":
         """Return a translator with gates on the attention heads; this one and the model they share are unchanged."""
-        from clearhead.decoding.engines.torch_engine import TorchEngine
-
         translator = copy(self)
         translator.prepare(EngineNeeds(uses=frozenset({"gates"})))
-        assert isinstance(translator.engine, TorchEngine)
-        translator.engine = translator.engine.gated(gates)
+        translator.engine = translator.torch_engine.gated(gates)
         return translator
 
     def translate(

@@ -26,10 +26,6 @@ class SpelledWords:
     words: tuple[str, ...]
     word_of: tuple[int | None, ...]
 
-    def first_piece(self, word: int) -> int:
-        """Return the index of the first token of a word."""
-        return self.word_of.index(word)
-
 
 def words_of(tokeniser: Tokeniser, ids: Sequence[int], text: str = "") -> SpelledWords:
     """Return the words that ids spell; a token that starts with SentencePiece's mark `▁` starts a word.

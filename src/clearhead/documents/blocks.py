@@ -7,7 +7,7 @@ from typing import Union
 
 from clearhead.documents.inline import MAX_DEPTH, NO_PARENT, DocumentFault, InlineText, Markup, Piece
 from clearhead.documents.inline_translator import InlineTranslator
-from clearhead.documents.protected import protected_ranges
+from clearhead.documents.protected import joined_ranges, protected_ranges
 
 Part = Union[str, "Block"]
 _OBJECT = "\N{OBJECT REPLACEMENT CHARACTER}"
@@ -35,15 +35,14 @@ class Block:
     tags: tuple[Tag, ...] = ()
     escape: Callable[[str], str] = unchanged
 
-    @property
-    def raw(self) -> str:
-        """The block as it is in the document, without its tags."""
-        return "".join(self.raws)
+    def part(self, start: int, end: int) -> "Block":
+        """Return some of its characters as a block without tags."""
+        spans = [(first - start, last - start) for first, last in self.inline.protected if start <= first < last <= end]
+        return Block(InlineText(self.inline.text[start:end], (), tuple(spans)), self.raws[start:end], (), self.escape)
 
-
-def plain_block(text: str) -> Block:
-    """Return a block without markup."""
-    return Block(InlineText(text, protected=protected_ranges(text)), text)
+    def written(self, piece: Piece) -> str:
+        """Return a piece of text as the document writes it; what is copied is written as it was."""
+        return self.escape(piece.text) if piece.source is None else "".join(self.raws[slice(*piece.source)])
 
 
 class BlockBuilder:
@@ -67,12 +66,8 @@ class BlockBuilder:
 
     def add_text(self, plain: str, raw: str | None = None) -> None:
         """Add text; `raw` is how the document writes it, if that is something else."""
-        if raw is None:
-            self._plain += plain
-            self._raws += plain
-        else:
-            self._plain += plain
-            self._raws += [raw, *[""] * (len(plain) - 1)]
+        self._plain += plain
+        self._raws += plain if raw is None else [raw, *[""] * (len(plain) - 1)]
 
     def add_protected(self, raw: str) -> None:
         """Add something that is copied and counts as a word, such as code."""
@@ -107,7 +102,15 @@ class BlockBuilder:
         tags = [Tag(opening, self._closings[index]) for index, opening in enumerate(self._openings)]
         cuts = {place for markup in markups for place in (markup.start, markup.end)}
         ranges = protected_ranges(text, self._protected, self._patterns, cuts)
+        ranges = joined_ranges(text, ranges, cuts)
         return Block(InlineText(text, tuple(markups), ranges), self._raws, tuple(tags), self._escape)
+
+
+def plain_block(text: str) -> Block:
+    """Return a block without markup."""
+    builder = BlockBuilder()
+    builder.add_text(text)
+    return builder.build()
 
 
 def blocks_in(parts: Iterable[Part]) -> list[Block]:
@@ -136,15 +139,13 @@ def render_parts(parts: Iterable[Part], translations: dict[Block, list[Piece]]) 
 
 
 def render_block(block: Block, translations: dict[Block, list[Piece]]) -> str:
-    """Return a translated block with its tags; text that is copied is written as it was."""
+    """Return a translated block with its tags."""
     texts = []
     for piece in translations[block]:
         if piece.kind == "open":
             texts.append(render_parts(block.tags[piece.markup].opening, translations))
         elif piece.kind == "close":
             texts.append(render_parts(block.tags[piece.markup].closing, translations))
-        elif piece.source is not None:
-            texts.append("".join(block.raws[slice(*piece.source)]))
         else:
-            texts.append(block.escape(piece.text))
+            texts.append(block.written(piece))
     return "".join(texts)

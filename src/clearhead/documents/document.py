@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 from clearhead.documents.html_text import translate_html_text
 from clearhead.documents.inline import DocumentFault
 from clearhead.documents.inline_translator import InlineTranslator
-from clearhead.documents.other_formats import unsupported_format
 from clearhead.errors import DataError, did_you_mean, not_installed, printable
 from clearhead.retired import removed
 from clearhead.text.aligned import TranslateSentences
@@ -35,6 +34,40 @@ _TRANSLATORS = {
     "Word document": "docx.translate_docx",
 }
 
+# formats that people try to translate but that are not supported, by the extension or the first bytes
+_BY_EXTENSION = {
+    ".pdf": "PDF",
+    ".doc": "the format of Word 97-2003",
+    ".odt": "OpenDocument text",
+    ".ods": "the OpenDocument spreadsheet",
+    ".odp": "the OpenDocument presentation",
+    ".rtf": "RTF",
+    ".pages": "the format of Pages",
+    ".epub": "EPUB",
+    ".mobi": "the format of Kindle",
+    ".xls": "the format of Excel 97-2003",
+    ".xlsx": "the format of Excel",
+    ".ppt": "the format of PowerPoint 97-2003",
+    ".pptx": "the format of PowerPoint",
+    ".zip": "ZIP",
+    ".png": "PNG",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".gif": "GIF",
+    ".webp": "WebP",
+    ".mp3": "MP3",
+    ".mp4": "MP4",
+}
+_BY_START = {
+    b"%PDF-": "PDF",
+    b"{\\rtf": "RTF",
+    b"PK\x03\x04": "ZIP",
+    b"\xd0\xcf\x11\xe0": "the format of Word 97-2003",
+    b"\x89PNG": "PNG",
+    b"\xff\xd8\xff": "JPEG",
+    b"GIF8": "GIF",
+}
+
 
 @dataclass(frozen=True)
 class DocumentOptions:
@@ -54,8 +87,10 @@ def refuse_other_format(name: str, content: bytes = b"") -> None:
     extension = _extension(name)
     if (sentence := removed(extension)) is not None:
         raise DataError(f"{_shown(name)}: {sentence}")
-    start = b"" if extension == ".docx" else content[:8]  # a Word document is a ZIP file, and its reader says more
-    if (kind := unsupported_format(extension, start)) is not None:
+    kind = _BY_EXTENSION.get(extension)
+    if kind is None and extension != ".docx":  # a Word document is a ZIP file, and its reader says more
+        kind = next((name for start, name in _BY_START.items() if content.startswith(start)), None)
+    if kind is not None:
         raise DataError(
             f"{_shown(name)}: {kind} is not supported. Formats: {', '.join(SUPPORTED_FORMATS)}. Convert the document "
             "to one of them."
@@ -68,11 +103,13 @@ def translate_document(
     translate: TranslateSentences,
     progress: Callable[[int, int], None] = lambda num_done, total: None,
     options: DocumentOptions = DocumentOptions(),
+    note: Callable[[str], None] = lambda sentence: None,
 ) -> bytes:
     """Return a document with its sentences translated; the extension of its name states its format.
 
     `translate` gets batches of sentences without markup. `progress` is called with the number of sentences that are
-    translated and the number of all of them. Raise DataError if the document is unknown, damaged or too large.
+    translated and the number of all of them, `note` with what a reader of the translation should know, such as what
+    was not translated. Raise DataError if the document is unknown, damaged or too large.
     """
     shown = _shown(name)
     extension = _extension(name)
@@ -94,11 +131,13 @@ def translate_document(
         translator = InlineTranslator(translate, progress, language, options.target_language)
         translate_format = getattr(import_module(f"clearhead.documents.{module}"), function)
         translated: bytes = translate_format(content, translator)
-        return translated
     except DocumentFault as fault:
         raise DataError(f"{shown}: {fault}") from None
     except ModuleNotFoundError as missing:
         raise _missing(missing, SUPPORTED_FORMATS[extension]) from None
+    for sentence in translator.notes:
+        note(sentence)
+    return translated
 
 
 def translate_html_fragment(

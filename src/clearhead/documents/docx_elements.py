@@ -1,7 +1,6 @@
-"""The elements of WordprocessingML that translating needs to know: names, runs, their properties, fields."""
+"""The elements of WordprocessingML that translating needs to know: names, runs, and their properties."""
 
 import re
-from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -9,7 +8,11 @@ from lxml import etree
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-CONTAINERS = ("hyperlink", "ins", "smartTag", "customXml", "moveTo")  # they have runs in them
+# Marks between runs need not be at a certain word, but their order matters: some go to the start of a text, some to
+# its end. Those of a spelling checker are dropped.
+STARTS = ("bookmarkStart", "commentRangeStart", "permStart")
+ENDS = ("bookmarkEnd", "commentRangeEnd", "permEnd")
+MARKS = (*STARTS, *ENDS, "proofErr")
 _BREAKS = ("tab", "br", "cr", "ptab")  # inside a run; a sentence ends there
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _UNSEEN = ("lang", "noProof")  # properties that differ between runs without being seen
@@ -40,15 +43,23 @@ def described(properties: Any) -> tuple[Any, ...]:
     )
 
 
-def is_no_proof(properties: Any, unproofed: frozenset[str] = frozenset()) -> bool:
-    """Return whether text with these properties is marked as not to be proofed, itself or by one of these styles."""
-    if properties is None:
-        return False
-    mark = properties.find(tag_of("noProof"))
+def style_of(element: Any, properties: str, style: str) -> str:
+    """Return the identifier of the style of a paragraph or a run; empty if it has none."""
+    entry = element.find(f"{tag_of(properties)}/{tag_of(style)}")
+    return "" if entry is None else entry.get(tag_of("val"), "")
+
+
+def is_no_proof(run: Any, unproofed: frozenset[str] = frozenset()) -> bool:
+    """Return whether a run, or a style, is marked as not to be proofed, itself or by one of these styles."""
+    mark = run.find(f"{tag_of('rPr')}/{tag_of('noProof')}")
     if mark is not None:
         return mark.get(tag_of("val")) not in ("0", "false", "off")
-    style = properties.find(tag_of("rStyle"))
-    return style is not None and style.get(tag_of("val")) in unproofed
+    return style_of(run, "rPr", "rStyle") in unproofed
+
+
+def has_letters(paragraph: Any) -> bool:
+    """Return whether there is a letter in a paragraph."""
+    return any(map(str.isalpha, "".join(text.text or "" for text in paragraph.iter(tag_of("t")))))
 
 
 def new_run(content: Any, properties: Any) -> Any:
@@ -67,48 +78,17 @@ def new_text(text: str) -> Any:
     return element
 
 
-def runs_in(parent: Any) -> Iterator[Any]:
-    """Yield the runs of a paragraph, also those in containers, but not those of text boxes inside runs."""
-    for child in list(parent):
-        if name_of(child) == "r":
-            yield child
-        elif name_of(child) in CONTAINERS:
-            yield from runs_in(child)
-
-
 def split_runs(parent: Any) -> None:
-    """Split the runs of a paragraph, so that each has one element besides its properties."""
-    for run in runs_in(parent):
-        contents = [child for child in run if name_of(child) != "rPr"]
-        place, owner, properties = run.getparent().index(run), run.getparent(), properties_of(run)
-        for number, content in enumerate(contents[1:], 1):
-            owner.insert(place + number, new_run(content, properties))
+    """Split the runs of a paragraph or a link, so that each has one element besides its properties."""
+    for child in list(parent):
+        if name_of(child) == "hyperlink":
+            split_runs(child)
+        elif name_of(child) == "r":
+            contents = [part for part in child if name_of(part) != "rPr"]
+            for content in reversed(contents[1:]):
+                child.addnext(new_run(content, properties_of(child)))
 
 
 def is_break(run: Any) -> bool:
     """Return whether a run is a tab or a line break."""
     return any(name_of(part) in _BREAKS for part in run)
-
-
-def has_breaks(container: Any) -> bool:
-    """Return whether there is a tab or a line break in a container."""
-    return any(map(is_break, runs_in(container)))
-
-
-def field_depth(elements: Sequence[Any]) -> int:
-    """Return how many fields, such as a page number, begin in elements and do not end there; -1 for the contrary."""
-    depth = 0
-    for element in elements:
-        for mark in element.iter(tag_of("fldChar")):
-            depth += {"begin": 1, "end": -1}.get(mark.get(tag_of("fldCharType"), ""), 0)
-            if depth < 0:
-                return -1
-    return depth
-
-
-def emptied(container: Any) -> Any:
-    """Remove the runs of a container; its own properties stay."""
-    for child in list(container):
-        if not name_of(child).endswith("Pr"):
-            container.remove(child)
-    return container

@@ -4,10 +4,11 @@ A parser that builds a tree would rewrite the document; positions let everything
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["text", "start", "end", "other"]
+Kind = Literal["text", "start", "end", "other", "word", "point", "block"]
 
 VOID = frozenset(
     {
@@ -47,7 +48,10 @@ _OPENING = re.compile(r"<(?=[a-zA-Z!?/])")
 
 @dataclass(frozen=True)
 class HtmlToken:
-    """A piece of HTML from `start` to `end`; `other` is a comment, a declaration, or the rest of a broken document."""
+    """A piece of HTML from `start` to `end`; `other` is a comment, a declaration, or the rest of a broken document.
+
+    A word, a point or a block is a whole element that is not translated.
+    """
 
     kind: Kind
     start: int
@@ -124,8 +128,13 @@ class ElementEnds:
     end_tag: dict[int, int]
     after: dict[int, int]
 
+    @property
+    def partners(self) -> dict[int, int]:
+        """The index of the other tag of each tag that has one."""
+        return self.end_tag | {end: start for start, end in self.end_tag.items()}
 
-def match_tags(tokens: list[HtmlToken]) -> ElementEnds:
+
+def match_tags(tokens: Sequence[HtmlToken]) -> ElementEnds:
     """Match start and end tags; as in a browser, some start tags end an element, and a parent ends its children."""
     end_tag: dict[int, int] = {}
     after: dict[int, int] = {}
@@ -139,10 +148,10 @@ def match_tags(tokens: list[HtmlToken]) -> ElementEnds:
         return tokens[top].name
 
     for index, token in enumerate(tokens):
-        if token.kind == "start":
+        if token.kind in ("start", "word", "point", "block"):
             while stack and tokens[stack[-1]].name in _ENDED_BY.get(token.name, ()):
                 pop(index)
-            if token.name not in VOID and not (token.has_slash and token.name not in _KNOWN):
+            if token.kind == "start" and token.name not in VOID and not token.has_slash:
                 stack.append(index)
                 counts[token.name] = counts.get(token.name, 0) + 1
         elif token.kind == "end" and counts.get(token.name):
@@ -154,13 +163,3 @@ def match_tags(tokens: list[HtmlToken]) -> ElementEnds:
     while stack:
         pop(len(tokens))
     return ElementEnds(end_tag, after)
-
-
-# elements of HTML: a browser ignores the slash in <b/>, but an unknown element such as <x id="1"/> is meant to be empty
-_KNOWN = frozenset(
-    {
-        *("a", "abbr", "b", "bdi", "bdo", "big", "button", "caption", "center", "cite", "code", "data", "del", "dfn"),
-        *("em", "font", "i", "ins", "kbd", "label", "mark", "q", "s", "samp", "select", "small", "span", "strike"),
-        *("strong", "sub", "sup", "table", "time", "title", "tt", "u", "var", *_ENDED_BY, *_RAW_TEXT),
-    }
-)

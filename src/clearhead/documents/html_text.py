@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 from html import escape, unescape
+from itertools import accumulate
 
 from clearhead.documents.blocks import Block, BlockBuilder, Part, translate_parts
 from clearhead.documents.encoding import decode
-from clearhead.documents.html_scanner import VOID, ElementEnds, HtmlAttribute, HtmlToken, attributes, match_tags, scan
+from clearhead.documents.html_scanner import VOID, HtmlAttribute, HtmlToken, attributes, match_tags, scan
 from clearhead.documents.inline_translator import InlineTranslator
 
 TRANSLATED_ATTRIBUTES = frozenset({"title", "alt", "placeholder"})
@@ -44,118 +45,93 @@ def translate_html_text(text: str, translator: InlineTranslator) -> str:
 
 def html_parts(text: str) -> list[Part]:
     """Return the blocks of HTML, and the raw text between them."""
-    tokens = scan(text)
-    return _HtmlReader(text, tokens, match_tags(tokens)).parts()
+    return _HtmlReader(text).parts()
 
 
 class _HtmlReader:
     """Reads tokens into parts."""
 
-    def __init__(self, text: str, tokens: Sequence[HtmlToken], ends: ElementEnds) -> None:
-        self.text, self.tokens, self.ends = text, tokens, ends
-        self.starts = {end: start for start, end in ends.end_tag.items()}
-        self.untouched = self._find_untouched()
-        self.separators = self._count_separators()
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = self._folded(scan(text))
+        self.partners = match_tags(self.tokens).partners
+        # how many sentences end before each token
+        self.separators = list(accumulate(map(self._separates, range(len(self.tokens))), initial=0))
         self.read: list[Part] = []
         self.builder, self.first, self.has_attributes = _builder(), 0, False
 
     def parts(self) -> list[Part]:
         """Return the parts of the document."""
-        index = 0
-        while index < len(self.tokens):
-            if (after := self.untouched.get(index)) is not None:
-                self._add_untouched(index, after)
-                index = after
-                continue
-            self._add(index)
-            index += 1
+        for index, token in enumerate(self.tokens):
+            self._add(index, token)
         self._flush(len(self.text))
         return self.read
 
-    def _find_untouched(self) -> dict[int, int]:
-        """Return the first token of every element that is not translated, with the first token after it."""
-        untouched: dict[int, int] = {}
+    def _folded(self, tokens: Sequence[HtmlToken]) -> list[HtmlToken]:
+        """Return tokens with one in place of each element that is not translated: a word, a point or a block."""
+        ends = match_tags(tokens)
+        folded: list[HtmlToken] = []
         index = 0
-        while index < len(self.tokens):
-            token = self.tokens[index]
-            if token.kind == "start" and self._is_untouched(index):
-                untouched[index] = self.ends.after.get(index, index + 1)
-                index = untouched[index]
-            else:
+        while index < len(tokens):
+            token = tokens[index]
+            is_note = token.name == "sup" and self._is_note(tokens, index, ends.end_tag.get(index, index))
+            if token.kind != "start" or not (is_note or self._is_untouched(token)):
+                folded.append(token)
                 index += 1
-        return untouched
+                continue
+            is_pair = index in ends.end_tag or token.name in VOID
+            index = ends.after.get(index, index + 1)
+            end = tokens[index - 1].end
+            if token.name in _SEPARATORS or not is_pair:
+                folded.append(HtmlToken("block", token.start, end, token.name))
+            elif token.name in _EMBEDDED or token.name == "sup":
+                folded.append(HtmlToken("point", token.start, token.end, token.name))
+                folded.append(HtmlToken("other", token.end, end))
+            else:
+                folded.append(HtmlToken("word", token.start, end, token.name))
+        return folded
 
-    def _is_untouched(self, index: int) -> bool:
-        token = self.tokens[index]
+    def _is_untouched(self, token: HtmlToken) -> bool:
         if token.name in _UNTOUCHED or token.name in _EMBEDDED:
-            return True
-        if self._is_note(index):
             return True
         values = {attribute.name: self.text[attribute.start : attribute.end] for attribute in self._attributes(token)}
         return values.get("translate", "").lower() == "no" or "notranslate" in values.get("class", "").split()
 
-    def _is_note(self, index: int) -> bool:
+    def _is_note(self, tokens: Sequence[HtmlToken], start: int, end: int) -> bool:
         """Return whether an element is the number of a footnote, which is not a word of the sentence."""
-        end = self.ends.end_tag.get(index)
-        if self.tokens[index].name != "sup" or end is None or end - index > _MAX_NOTE:
-            return False
-        texts = [self.text[token.start : token.end] for token in self.tokens[index + 1 : end] if token.kind == "text"]
-        return not any(map(str.isalpha, "".join(texts)))
+        texts = (self.text[token.start : token.end] for token in tokens[start:end] if token.kind == "text")
+        return start < end <= start + _MAX_NOTE and not any(map(str.isalpha, "".join(texts)))
 
     def _attributes(self, token: HtmlToken) -> list[HtmlAttribute]:
         return attributes(self.text, token)
 
-    def _count_separators(self) -> list[int]:
-        """Return the number of tokens before each one at which a sentence ends."""
-        counts = [0]
-        index = 0
-        while index < len(self.tokens):
-            after = self.untouched.get(index, index + 1)
-            counts += [counts[-1]] * (after - index - 1) + [counts[-1] + self._separates(index)]
-            index = after
-        return counts
-
     def _separates(self, index: int) -> bool:
         """Return whether a sentence ends at a token: at a block, and at a tag without a partner."""
         token = self.tokens[index]
-        if index in self.untouched and index not in self.ends.end_tag and token.name not in VOID:
-            return True
-        if token.kind == "start":
-            is_pair = index in self.ends.end_tag or token.name in VOID or token.has_slash
-            return token.name in _SEPARATORS or not is_pair
-        return token.kind == "end" and (token.name in _SEPARATORS or index not in self.starts)
+        if token.kind in ("start", "end"):
+            is_single = token.kind == "start" and (token.name in VOID or token.has_slash)
+            return token.name in _SEPARATORS or not (is_single or index in self.partners)
+        return token.kind == "block"
 
-    def _is_inline(self, start: int, end: int) -> bool:
-        """Return whether no sentence ends from one token to another, so that both can be tags of one sentence."""
-        return self.separators[start] == self.separators[end + 1]
+    def _is_inline(self, index: int) -> bool:
+        """Return whether a tag has a partner and no sentence ends between them: then both are tags of one sentence."""
+        first, last = sorted((index, self.partners.get(index, index)))
+        return first < last and self.separators[first] == self.separators[last + 1]
 
-    def _add_untouched(self, index: int, after: int) -> None:
-        token, end = self.tokens[index], self.tokens[after - 1].end
-        raw = self.text[token.start : end]
-        if self._separates(index):
-            self._flush(token.start)
-            self.read.append(raw)
-            self.first = end
-        elif token.name in _EMBEDDED or token.name == "sup":
-            opening = self._tag_parts(token) if token.name == "textarea" else [self.text[token.start : token.end]]
-            self.builder.add_point(*opening, self.text[token.end : end])
-        else:
-            self.builder.add_protected(raw)
-
-    def _add(self, index: int) -> None:
-        token = self.tokens[index]
+    def _add(self, index: int, token: HtmlToken) -> None:
         raw = self.text[token.start : token.end]
         if token.kind == "text":
             add_html_text(self.builder, raw)
-        elif token.kind == "other":
-            self.builder.add_point(raw)
-        elif token.kind == "start" and index in self.ends.end_tag and self._is_inline(index, self.ends.end_tag[index]):
-            self.builder.open_tag(*self._tag_parts(token))
-        elif token.kind == "end" and index in self.starts and self._is_inline(self.starts[index], index):
-            self.builder.close_tag(raw)
-        elif self._separates(index) or index in self.ends.end_tag or index in self.starts:
+        elif token.kind == "word":
+            self.builder.add_protected(raw)
+        elif self._is_inline(index):
+            if token.kind == "start":
+                self.builder.open_tag(*self._tag_parts(token))
+            else:
+                self.builder.close_tag(raw)
+        elif self._separates(index) or index in self.partners:
             self._flush(token.start)
-            self.read += self._tag_parts(token) if token.kind == "start" else [raw]
+            self.read += self._tag_parts(token)
             self.has_attributes, self.first = False, token.end
         else:
             self.builder.add_point(*self._tag_parts(token))
@@ -169,10 +145,11 @@ class _HtmlReader:
         self.builder, self.first, self.has_attributes = _builder(), end, False
 
     def _tag_parts(self, token: HtmlToken) -> list[Part]:
-        """Return a start tag with the values of its translatable attributes as blocks."""
+        """Return a tag; the values of the translatable attributes of a start tag are blocks."""
         parts: list[Part] = []
         place = token.start
-        for attribute in self._attributes(token):
+        is_read = token.kind == "start" or (token.kind, token.name) == ("point", "textarea")
+        for attribute in self._attributes(token) if is_read else ():
             value = self.text[attribute.start : attribute.end]
             if attribute.name not in TRANSLATED_ATTRIBUTES or not any(map(str.isalpha, unescape(value))):
                 continue

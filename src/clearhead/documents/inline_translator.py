@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from clearhead.documents.inline import InlineText, Piece
 from clearhead.documents.placing import TargetText, place_markups
-from clearhead.documents.sentence_runs import runs_of
+from clearhead.documents.sentence_runs import Run, runs_of
 from clearhead.documents.source_tokens import SourceTokens, tokenise
-from clearhead.documents.target_tokens import Run, TargetToken, copied_tokens, translated_tokens
+from clearhead.documents.target_tokens import TargetToken, copied_tokens, translated_tokens
 from clearhead.errors import DataError
 from clearhead.text.aligned import AlignedTranslation, TranslateSentences
 from clearhead.text.sentences import DEFAULT_LANGUAGE
@@ -44,6 +44,7 @@ class InlineTranslator:
         self._language, self._target_language = language, target_language
         self._translations: dict[str, AlignedTranslation] = {}
         self._total = 0
+        self.notes: list[str] = []  # about the document, from the reader of its format
 
     def translate(self, texts: Sequence[InlineText]) -> list[list[Piece]]:
         """Return the translation of each text."""
@@ -94,6 +95,13 @@ class InlineTranslator:
                 tokens += _separated(source, run, tokens, own)
             sentences.append((first, len(tokens)))
         return TargetText(tokens, sentences, source.gap(len(source.tokens)))
+
+
+def unmoved_pieces(text: InlineText) -> list[Piece]:
+    """Return a text as if its translation were itself."""
+    source = tokenise(text, DEFAULT_LANGUAGE)
+    tokens = copied_tokens(source, Run(0, len(source.tokens)))
+    return place_markups(text, source, TargetText(tokens, source.sentences, source.gap(len(source.tokens))))
 
 
 def _separated(

@@ -6,6 +6,7 @@ markdown-it-py gives positions of blocks only. Here each of its inline rules not
 import re
 from collections.abc import Callable
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from markdown_it import MarkdownIt, rules_inline
@@ -13,7 +14,8 @@ from markdown_it.rules_inline.state_inline import StateInline
 from markdown_it.token import Token
 
 from clearhead.documents.blocks import Block, BlockBuilder, Part
-from clearhead.documents.html_scanner import VOID
+from clearhead.documents.html_scanner import match_tags, scan
+from clearhead.documents.inline_translator import unmoved_pieces
 from clearhead.documents.protected import FORMULA, SCRIPTED
 
 _SPAN = "span"  # in the metadata of a token
@@ -29,7 +31,6 @@ _RULES: dict[str, Callable[[StateInline, bool], bool]] = {
     "html_inline": rules_inline.html_inline,
     "entity": rules_inline.entity,
 }
-_HTML_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
 _SPECIAL = re.compile(r"[\\`*_\[\]<]|&(?=[#a-zA-Z])|~(?=~)")
 _SPECIAL_IN_TABLE = re.compile(rf"{_SPECIAL.pattern}|\|")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,60}\]")
@@ -202,54 +203,34 @@ def _span(token: Token) -> tuple[int, int]:
 
 
 def _html_pairs(tokens: list[Token]) -> dict[int, int]:
-    """Return the HTML tags that belong together, each with the index of the other; those inside Markdown's own tags."""
-    pairs: dict[int, int] = {}
-    stack: list[tuple[str, int]] = []
+    """Return the HTML tags that belong together, each with the index of the other, in the same Markdown tag."""
+    outside: list[int] = []
+    inside = [outside]  # of each Markdown tag that is open, the HTML tags that are directly in it
+    groups = [outside]
     for index, token in enumerate(tokens):
-        if token.type != "html_inline":
-            if token.nesting > 0:
-                stack.append(("", index))
-            elif token.nesting < 0:
-                while stack and stack.pop()[0]:
-                    pass
-            continue
-        match = _HTML_TAG.match(token.content)
-        if match is None or match[2].lower() in VOID or token.content.endswith("/>"):
-            continue
-        name = match[2].lower()
-        if not match[1]:
-            stack.append((name, index))
-        elif stack and stack[-1][0] == name:
-            start = stack.pop()[1]
-            pairs[start], pairs[index] = index, start
+        if token.type == "html_inline":
+            inside[-1].append(index)
+        elif token.nesting > 0:
+            groups.append([])
+            inside.append(groups[-1])
+        elif token.nesting < 0:
+            inside.pop()
+    pairs: dict[int, int] = {}
+    for group in groups:
+        partners = match_tags([scan(tokens[index].content)[0] for index in group]).partners
+        pairs |= {group[one]: group[other] for one, other in partners.items()}
     return pairs
 
 
 def cut_parts(block: Block) -> list[Part]:
     """Return a block as separate blocks between its tags, which then cannot move."""
-    children: dict[int, list[int]] = {}
-    for index, markup in enumerate(block.inline.markups):
-        children.setdefault(markup.parent, []).append(index)
     parts: list[Part] = []
-    place = 0
-
-    def add_text(end: int) -> None:
-        nonlocal place
-        if end > place:
-            protected = [(start - place, stop - place) for start, stop in block.inline.protected]
-            inner = tuple(span for span in protected if span[0] >= 0 and span[1] <= end - place)
-            text = block.inline.text[place:end]
-            parts.append(Block(type(block.inline)(text, (), inner), block.raws[place:end], (), block.escape))
-        place = end
-
-    def walk(parent: int) -> None:
-        for index in children.get(parent, ()):
-            add_text(block.inline.markups[index].start)
-            parts.extend(block.tags[index].opening)
-            walk(index)
-            add_text(block.inline.markups[index].end)
-            parts.extend(block.tags[index].closing)
-
-    walk(-1)
-    add_text(len(block.inline.text))
+    for is_text, group in groupby(unmoved_pieces(block.inline), lambda piece: piece.kind == "text"):
+        if is_text:
+            spans = [piece.source for piece in group if piece.source is not None]
+            parts.append(block.part(spans[0][0], spans[-1][1]))
+            continue
+        for piece in group:
+            tag = block.tags[piece.markup]
+            parts += tag.opening if piece.kind == "open" else tag.closing
     return parts

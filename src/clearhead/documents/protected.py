@@ -1,6 +1,7 @@
 """Find the parts of a text that must not change: addresses, placeholders, names of files and variables, formulas."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -40,6 +41,8 @@ SCRIPTED = re.compile(r"(?<!\w)\w{1,20}(?:[\^~]\w{1,10}[\^~]\w{0,20}){1,5}(?!\w)
 # As in Pandoc: no space inside the dollar signs, and no digit after them. A price has no backslash and no operator.
 FORMULA = re.compile(r"\$(?=[^$\n]{0,400}[\\^_=])[^\s$](?:[^$\n]{0,400}[^\s$])?\$(?!\d)")
 
+_SIGNS = re.compile(r"[^\w\s]*")
+
 
 def protected_ranges(
     text: str,
@@ -49,37 +52,33 @@ def protected_ranges(
 ) -> tuple[tuple[int, int], ...]:
     """Return the ranges of a text to copy unchanged: `others`, and the matches that do not overlap them or each other.
 
-    `cuts` are the places of tags: what they cut is not a match, but what is between them can be.
+    `cuts` are the places of tags: what they cut is not a match, but what is between them can be. Of two matches that
+    overlap, the first one counts, or else the longer one.
     """
-    edges = sorted({0, *cuts, len(text)})
     matches = [
         (start + match.start(), start + match.end())
         for pattern in (_PROTECTED, *patterns)
-        for start, end in pairwise(edges)
+        for start, end in pairwise(sorted({0, *cuts, len(text)}))
         for match in pattern.finditer(text[start:end])
-        if match.end() > match.start()
     ]
-    return tuple(_merged(sorted(others), _disjoint(matches)))
-
-
-def _disjoint(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return sorted ranges without overlaps: of two that overlap, the one that starts first, or else the longer one."""
-    ranges: list[tuple[int, int]] = []
-    for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not ranges or start >= ranges[-1][1]:
+    ranges = []
+    is_taken = bytearray(len(text))
+    for start, end in [*others, *sorted(matches, key=lambda span: (span[0], -span[1]))]:
+        if start < end and not any(is_taken[start:end]):
+            is_taken[start:end] = b"\1" * (end - start)
             ranges.append((start, end))
-    return ranges
+    return tuple(sorted(ranges))
 
 
-def _merged(ranges: list[tuple[int, int]], additions: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return sorted ranges with those additions that overlap none of them."""
-    merged: list[tuple[int, int]] = []
-    end = 0
-    for start, stop, is_new in sorted([(*span, False) for span in ranges] + [(*span, True) for span in additions]):
-        if is_new and start < end:
-            continue
-        while not is_new and merged and merged[-1][1] > start:  # an addition that reaches into an older range
-            merged.pop()
-        merged.append((start, stop))
-        end = stop
-    return merged
+def joined_ranges(text: str, ranges: Iterable[tuple[int, int]], cuts: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Join ranges that have only signs between them, as in `<kbd>Ctrl</kbd>+<kbd>C</kbd>`, and no tag."""
+    joined: list[tuple[int, int]] = []
+    places = sorted(cuts)
+    for start, end in ranges:
+        if joined and _SIGNS.fullmatch(text, joined[-1][1], start):
+            before = joined[-1]
+            if bisect_left(places, before[1]) == bisect_right(places, start):
+                joined[-1] = (before[0], end)
+                continue
+        joined.append((start, end))
+    return tuple(joined)

@@ -1,13 +1,47 @@
 """Decide what of a sentence is sent to the translator, and what if a protected part does not survive."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import count
 
 from clearhead.documents.source_tokens import SourceTokens
-from clearhead.documents.target_tokens import Run
 
 _STAND_IN = "X"  # a model copies X1 more often than code or {name}: tried on English into Spanish, Hindi and Bengali
 _MAX_STAND_INS = 6  # of one sentence; with more, models lose some
+
+
+@dataclass(frozen=True)
+class Run:
+    """Tokens of one sentence that are translated together as `text`, or copied if there is no text.
+
+    `words` has the tokens of each word of the text. `stand_ins` are the words that replace protected tokens. `signs`
+    are sent as they are, but must be in the translation. A fragment is a part of a sentence beside a protected part.
+    """
+
+    first: int
+    last: int
+    text: str | None = None
+    words: tuple[tuple[int, ...], ...] = ()
+    stand_ins: dict[int, str] = field(default_factory=dict)
+    signs: tuple[str, ...] = ()
+    is_fragment: bool = False
+
+    def has_signs(self, translation: str) -> bool:
+        """Return whether every sign is in a translation, as often as in the text, and not alone."""
+        if self.signs and not any(map(str.isalnum, translation)):
+            return False
+        return all(translation.count(sign) >= number for sign, number in Counter(self.signs).items())
+
+    def has_stand_ins(self, translation: str) -> bool:
+        """Return whether every stand-in occurs once in a translation, as a word of its own or with an ending."""
+        return all(len(stand_in_pattern([word]).findall(translation)) == 1 for word in self.stand_ins.values())
+
+
+def stand_in_pattern(words: Sequence[str]) -> re.Pattern[str]:
+    """Return the pattern of these stand-ins in a translation, as a group; nothing matches if there are none."""
+    return re.compile(rf"(?<![A-Za-z0-9])({'|'.join(words) or '(?!)'})(?![A-Za-z0-9])")
 
 
 def runs_of(source: SourceTokens, sentence: tuple[int, int], *, is_divided: bool = False) -> list[Run]:
@@ -19,10 +53,12 @@ def runs_of(source: SourceTokens, sentence: tuple[int, int], *, is_divided: bool
     first, last = sentence
     if not has_letters(source, first, last):
         return [Run(first, last)]
-    groups = _groups(source, [index for index in range(first, last) if source.tokens[index].is_protected])
-    if is_divided or len(groups) > _MAX_STAND_INS:
+    protected = [index for index in range(first, last) if source.tokens[index].is_protected]
+    if is_divided or len(protected) > _MAX_STAND_INS:
         return _divided(source, sentence)
-    return [_sent(source, first, last, _names(source, sentence, list(groups)), groups)]
+    text = " ".join(source.string(index) for index in range(first, last) if index not in protected)
+    names = (name for number in count(1) if (name := f"{_STAND_IN}{number}") not in text)
+    return [_sent(source, first, last, dict(zip(protected, names, strict=False)))]
 
 
 def _divided(source: SourceTokens, sentence: tuple[int, int]) -> list[Run]:
@@ -38,21 +74,17 @@ def _divided(source: SourceTokens, sentence: tuple[int, int]) -> list[Run]:
 
 def _fragment(source: SourceTokens, start: int, end: int, sentence: tuple[int, int]) -> list[Run]:
     """Return the runs of the text between two protected parts; punctuation that touches one of them is copied."""
-    if not has_letters(source, start, end):
-        return [Run(start, end)] if start < end else []
     first, last = start, end
-    while start > sentence[0] and not source.tokens[first].is_core and _is_joined(source, first):
-        first += 1
-    while end < sentence[1] and not source.tokens[last - 1].is_core and _is_joined(source, last):
-        last -= 1
-    text = replace(_sent(source, first, last, {}, {}), is_fragment=True)
-    return [run for run in (Run(start, first), text, Run(last, end)) if run.first < run.last]
-
-
-def _is_joined(source: SourceTokens, index: int) -> bool:
-    """Return whether there is no white space before a token."""
-    start, end = source.gap(index)
-    return start == end
+    if has_letters(source, start, end):
+        while start > sentence[0] and not source.tokens[first].is_core and source.is_joined(first):
+            first += 1
+        while end < sentence[1] and not source.tokens[last - 1].is_core and source.is_joined(last):
+            last -= 1
+        text = replace(_sent(source, first, last, {}), is_fragment=True)
+        runs = [Run(start, first), text, Run(last, end)]
+    else:
+        runs = [Run(start, end)]
+    return [run for run in runs if run.first < run.last]
 
 
 def has_letters(source: SourceTokens, first: int, last: int) -> bool:
@@ -64,49 +96,13 @@ def has_letters(source: SourceTokens, first: int, last: int) -> bool:
     )
 
 
-def _groups(source: SourceTokens, protected: Sequence[int]) -> dict[int, int]:
-    """Return the first and the last token, exclusive, of protected tokens with only signs between them."""
-    groups: dict[int, int] = {}
-    first = -1
-    for index in protected:
-        between = range(groups.get(first, index), index + 1)
-        is_joined = first >= 0 and all(
-            source.gap(number)[0] == source.gap(number)[1] and (number == index or not source.tokens[number].is_core)
-            for number in between
-        )
-        first = first if is_joined else index
-        groups[first] = index + 1
-    return groups
-
-
-def _names(source: SourceTokens, sentence: tuple[int, int], protected: Sequence[int]) -> dict[int, str]:
-    """Return a word that the sentence does not contain for each protected token."""
-    text = "".join(source.string(index) for index in range(*sentence) if not source.tokens[index].is_protected)
-    names: dict[int, str] = {}
-    number = 1
-    for index in protected:
-        while f"{_STAND_IN}{number}" in text:
-            number += 1
-        names[index] = f"{_STAND_IN}{number}"
-        number += 1
-    return names
-
-
-def _sent(source: SourceTokens, first: int, last: int, stand_ins: dict[int, str], groups: dict[int, int]) -> Run:
+def _sent(source: SourceTokens, first: int, last: int, stand_ins: dict[int, str]) -> Run:
     words: list[list[int]] = []
-    texts: list[str] = []
-    index = first
-    while index < last:
-        start, end = source.gap(index)
-        text = stand_ins.get(index) or source.string(index)
-        if index == first or start < end:
-            words.append([index])
-            texts.append(text)
-        else:
+    for index in range(first, last):
+        if index > first and source.is_joined(index):
             words[-1].append(index)
-            texts[-1] += text
-        index = groups.get(index, index + 1)
-    text = " ".join(texts)
-    fragile = [source.string(index) for index in range(first, last) if source.tokens[index].is_fragile]
-    signs = tuple(sign for sign in fragile if sign in text)
-    return Run(first, last, text, tuple(map(tuple, words)), stand_ins, groups, signs)
+        else:
+            words.append([index])
+    text = " ".join("".join(stand_ins.get(index) or source.string(index) for index in word) for word in words)
+    signs = tuple(source.string(index) for index in range(first, last) if source.tokens[index].is_fragile)
+    return Run(first, last, text, tuple(map(tuple, words)), stand_ins, signs)

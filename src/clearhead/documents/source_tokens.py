@@ -4,12 +4,13 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
 
 from clearhead.documents.inline import InlineText
 from clearhead.text.sentences import split_sentences
 
 _SEPARATOR = re.compile(r"(?<=\s)([|•·›»]\s+)(?=\S)")  # between the links of a menu
-_WORD, _SPACE = re.compile(r"\S+"), re.compile(r"\s")
+_WORD = re.compile(r"\S+")
 # Signs that models tend to lose, alone (&, ©, emoji) or between letters (AT&T); they must be in the translation.
 _SIGN = r"[&*^=~|<>+@#\\\u00a9\u00ae\u00b0\u00b1\u00d7\u00f7\u2100-\u214f\u2190-\u2bff\U0001f000-\U0001faff]"
 _JOINER = r"[\ufe0e\ufe0f\u200d\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"  # in emoji of several characters
@@ -40,6 +41,11 @@ class SourceTokens:
         start = self.tokens[index - 1].end if index else 0
         return start, self.tokens[index].start if index < len(self.tokens) else len(self.text)
 
+    def is_joined(self, index: int) -> bool:
+        """Return whether there is no white space before a token."""
+        start, end = self.gap(index)
+        return start == end
+
     def string(self, index: int) -> str:
         """Return the characters of a token."""
         token = self.tokens[index]
@@ -65,40 +71,33 @@ def tokenise(inline: InlineText, language: str) -> SourceTokens:
     """Return the tokens of a text; a token is never in two sentences, nor both inside and outside a markup."""
     masked = _masked(inline)
     starts = sorted({*_sentence_starts(masked, language), *_separated_starts(masked)})
-    cuts = {place for markup in inline.markups for place in (markup.start, markup.end)}
     fragile = _fragile_ranges(inline)
-    cuts |= set(starts) | {place for span in (*inline.protected, *fragile) for place in span}
-    ordered, protected = sorted(cuts), dict(inline.protected)
+    tags = ((markup.start, markup.end) for markup in inline.markups)
+    cuts = sorted({*starts, *chain.from_iterable((*tags, *inline.protected, *fragile))})
+    protected = {start for start, _ in inline.protected}
+    in_fragile = {place for span in fragile for place in range(*span)}
     tokens: list[SourceToken] = []
     for match in _WORD.finditer(masked):
         start, end = match.span()
-        inner = ordered[bisect_left(ordered, start + 1) : bisect_left(ordered, end)]
-        for first, last in zip([start, *inner], [*inner, end], strict=True):
-            if protected.get(first) == last:
+        inner = cuts[bisect_right(cuts, start) : bisect_left(cuts, end)]
+        for first, last in pairwise([start, *inner, end]):
+            if first in protected:
                 tokens.append(SourceToken(first, last, is_protected=True))
+            elif first in in_fragile:
+                is_core = not inner or any(map(str.isalnum, inline.text[first:last]))
+                tokens.append(SourceToken(first, last, is_core, is_fragile=True))
             else:
-                place = bisect_right(fragile, first, key=lambda span: span[0]) - 1
-                if place >= 0 and last <= fragile[place][1]:
-                    is_sign = bool(inner) and not any(map(str.isalnum, inline.text[first:last]))
-                    tokens.append(SourceToken(first, last, not is_sign, is_fragile=True))
-                else:
-                    tokens += _split(inline.text, first, last, is_whole=not inner)
-    firsts = [bisect_left(tokens, place, key=lambda token: token.start) for place in starts] if tokens else []
-    sentences = [
-        (first, last) for first, last in zip([0, *firsts], [*firsts, len(tokens)], strict=True) if first < last
-    ]
+                tokens += _split(inline.text, first, last, is_whole=not inner)
+    firsts = [bisect_left(tokens, place, key=lambda token: token.start) for place in starts]
+    sentences = [(first, last) for first, last in pairwise([0, *firsts, len(tokens)]) if first < last]
     return SourceTokens(inline.text, tuple(tokens), tuple(sentences))
 
 
 def _fragile_ranges(inline: InlineText) -> list[tuple[int, int]]:
     """Return the ranges of signs that models tend to lose, outside protected ranges."""
-    starts = [0, *(end for _, end in inline.protected)]
-    ends = [*(start for start, _ in inline.protected), len(inline.text)]
-    return [
-        match.span()
-        for start, end in zip(starts, ends, strict=True)
-        for match in FRAGILE.finditer(inline.text, start, end)
-    ]
+    places = [0, *chain.from_iterable(inline.protected), len(inline.text)]
+    gaps = zip(places[::2], places[1::2], strict=True)
+    return [match.span() for gap in gaps for match in FRAGILE.finditer(inline.text, *gap)]
 
 
 def _split(text: str, first: int, last: int, *, is_whole: bool) -> list[SourceToken]:
@@ -111,21 +110,17 @@ def _split(text: str, first: int, last: int, *, is_whole: bool) -> list[SourceTo
 
 def _masked(inline: InlineText) -> str:
     """Return the text with a letter for every protected character and a plain space for every white space."""
-    pieces, place = [], 0
+    letters = [" " if letter.isspace() else letter for letter in inline.text]
     for start, end in inline.protected:
-        pieces += [_SPACE.sub(" ", inline.text[place:start]), "x" * (end - start)]
-        place = end
-    return "".join(pieces) + _SPACE.sub(" ", inline.text[place:])
+        letters[start:end] = "x" * (end - start)
+    return "".join(letters)
 
 
 def _sentence_starts(masked: str, language: str) -> list[int]:
     """Return where the sentences after the first one start."""
-    place = len(masked) - len(masked.lstrip())
-    starts = []
-    for part in split_sentences(masked, language):
-        starts.append(place)
-        place += len(part.text) + len(part.space)
-    return starts[1:]
+    parts = split_sentences(masked, language)
+    lengths = (len(part.text) + len(part.space) for part in parts[:-1])
+    return list(accumulate(lengths, initial=len(masked) - len(masked.lstrip())))[1:]
 
 
 def _separated_starts(masked: str) -> list[int]:

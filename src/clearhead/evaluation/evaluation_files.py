@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.evaluation.leaks import TrainingPair
 from clearhead.evaluation.report import EvaluationReport, EvaluationRequest, HeldOut, evaluate
-from clearhead.files.input import STANDARD_INPUT, whole_input
-from clearhead.files.lines import Fault, Notes
-from clearhead.files.pair_reader import read_aligned, read_text
+from clearhead.files.line_input import STANDARD_INPUT, whole_input
+from clearhead.files.lines import Fault
+from clearhead.files.pair_reader import read_aligned, read_fields
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class _TrainingFiles:
     def __iter__(self) -> Iterator[TrainingPair]:
         has_both = bool(self.sources and self.targets)
         for index, name in enumerate(self.sources or self.targets):
-            lines = read_aligned(name, self.targets[index], Notes()) if has_both else read_text(name, Notes())
+            lines = read_aligned(name, self.targets[index]) if has_both else read_fields(name, "text", ["text"])
             for line in lines:
                 if not isinstance(line, Fault):
                     one_side = TrainingPair(source=line.target) if self.sources else TrainingPair(target=line.target)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from clearhead.errors import printable
-from clearhead.evaluation.counts import Array, SentenceCounts
-from clearhead.evaluation.scores import Score, accuracy
-from clearhead.evaluation.significance import Interval, Resampling, confidence_interval
+from clearhead.evaluation.scores import Array, Score, SentenceCounts, accuracy
+from clearhead.evaluation.significance import Interval, Resampling, confidence_interval, procedure_of
 from clearhead.evaluation.tables import ScoreTable
 
 
@@ -115,11 +114,11 @@ def label_tables(report: LabelReport) -> list[ScoreTable]:
     for label_score in report.scores:
         cells = [label_score.score.name, f"{label_score.score.value:.2f}"]
         if label_score.interval is not None:
-            cells.append(f"{label_score.interval.low:.2f} … {label_score.interval.high:.2f}")
+            cells.append(str(label_score.interval))
         rows.append(tuple(cells))
     notes = [f"{label_score.score.name}: {label_score.score.signature}" for label_score in report.scores]
     if report.scores[0].interval is not None:
-        notes.append(f"95 % interval: bootstrap, {'|'.join(report.scores[0].interval.signature.split('|')[1:3])}")
+        notes.append(f"95 % interval: bootstrap, {procedure_of(report.scores[0].interval.signature)}")
     if report.num_skipped:
         notes.append(f"{report.num_skipped:,} texts were skipped, because they are empty or too long.")
     columns = ("metric", "score", *["95 % interval"] * has_intervals)

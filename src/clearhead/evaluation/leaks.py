@@ -1,11 +1,10 @@
 """Find test sentences in the training text, where a score measures memorisation instead of generalisation."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clearhead.evaluation.buckets import tokenise_13a
+SIGNATURE = "unit:sentence|case:mixed|space:collapsed"
 
 
 @dataclass(frozen=True)
@@ -38,70 +37,56 @@ class Leaks:
         """Whether any test sentence is in the training text."""
         return bool(self.sources or self.references or self.pairs)
 
+    @property
+    def sides(self) -> dict[str, frozenset[int]]:
+        """The test sentences that were found, for each side that was searched."""
+        matches = {"sources": self.sources, "references": self.references, "pairs": self.pairs}
+        return {name: indices for name, indices in matches.items() if indices is not None}
+
     def share(self, indices: frozenset[int]) -> float:
         """Return the share of the test set, in per cent."""
         return 100.0 * len(indices) / self.num_sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        summary: dict[str, Any] = {"is_leaking": self.is_leaking, "training_lines": self.num_training}
-        for name, indices in (("sources", self.sources), ("references", self.references), ("pairs", self.pairs)):
-            if indices is not None:
-                summary[name] = {"sentences": len(indices), "per_cent": self.share(indices)}
-        return {**summary, "signature": SIGNATURE}
+        sides = {
+            name: {"sentences": len(indices), "per_cent": self.share(indices)} for name, indices in self.sides.items()
+        }
+        return {
+            "is_leaking": self.is_leaking,
+            "training_lines": self.num_training,
+            **sides,
+            "signature": SIGNATURE,
+        }
 
 
-SIGNATURE = "unit:sentence|case:mixed|space:collapsed"
-
-
-@dataclass(frozen=True)
-class TrainingTextScan:
-    """The result of one pass over the training text."""
-
-    leaks: Leaks
-    frequencies: Mapping[str, int] | None  # of the words of the test set; None without target text
-
-
-def scan_training_text(
-    training: Iterable[TrainingPair],
-    sources: Sequence[str] | None,
-    references: Sequence[Sequence[str]],
-    outputs: Iterable[Sequence[str]] = (),
-) -> TrainingTextScan:
-    """Search the training text for test sentences, and count the words of references and outputs in it.
-
-    The training text can have any size: only data about the test set is in memory.
-    """
-    test_sources = _indices_by_sentence([sources] if sources is not None else [])
+def find_leaks(
+    training: Iterable[TrainingPair], sources: Sequence[str] | None, references: Sequence[Sequence[str]]
+) -> Leaks:
+    """Search the training text, of any size, for test sentences; only data about the test set is in memory."""
+    test_sources = _indices_by_sentence([] if sources is None else [sources])
     test_targets = _indices_by_sentence(references)
-    test_words = {word for texts in (references[0], *outputs) for line in texts for word in tokenise_13a(line)}
     leaked_sources, leaked_targets, leaked_pairs = set[int](), set[int](), set[int]()
-    frequencies: Counter[str] = Counter()
     has_sources = has_targets = has_pairs = False
     num_training = 0
     for pair in training:
         num_training += 1
-        source_matches = target_matches = frozenset[int]()
-        if pair.source is not None:
-            has_sources = True
-            source_matches = test_sources.get(_collapse_spaces(pair.source), source_matches)
-            leaked_sources |= source_matches
-        if pair.target is not None:
-            has_targets = True
-            target_matches = test_targets.get(_collapse_spaces(pair.target), target_matches)
-            leaked_targets |= target_matches
-            frequencies.update(word for word in tokenise_13a(pair.target) if word in test_words)
+        has_sources |= pair.source is not None
+        has_targets |= pair.target is not None
         has_pairs |= pair.source is not None and pair.target is not None
+        source_matches = test_sources.get(_collapse_spaces(pair.source or ""), frozenset())
+        target_matches = test_targets.get(_collapse_spaces(pair.target or ""), frozenset())
+        leaked_sources |= source_matches
+        leaked_targets |= target_matches
         leaked_pairs |= source_matches & target_matches
     has_test_sources = sources is not None
-    leaks = Leaks(
+    return Leaks(
         len(references[0]),
         num_training,
         frozenset(leaked_sources) if has_sources and has_test_sources else None,
         frozenset(leaked_targets) if has_targets else None,
         frozenset(leaked_pairs) if has_pairs and has_test_sources else None,
     )
-    return TrainingTextScan(leaks, dict(frequencies) if has_targets else None)
 
 
 def _collapse_spaces(sentence: str) -> str:

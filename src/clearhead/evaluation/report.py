@@ -1,19 +1,24 @@
-"""Evaluate systems: scores, confidence intervals, significance tests, buckets and leaks, each with its signature.
+"""Evaluate systems: scores, confidence intervals, significance tests and leaks, each with its signature.
 
 The first system is the baseline of all tests. Several outputs of one system (seeds) give a mean score and its spread.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from statistics import fmean, stdev
 from typing import Any
 
-from clearhead.errors import ConfigError, DataError, did_you_mean, printable
-from clearhead.evaluation.buckets import Bucket, WordBucket, match_words_by_frequency, score_by_length, score_subset
-from clearhead.evaluation.counts import COUNTED_METRICS, SentenceCounts, average_counts, compute_counts_by_metric
-from clearhead.evaluation.leaks import Leaks, TrainingPair, scan_training_text
-from clearhead.evaluation.scores import Score, Tokenisation, check_metric
+from clearhead.errors import ConfigError, DataError, printable
+from clearhead.evaluation.leaks import Leaks, TrainingPair, find_leaks
+from clearhead.evaluation.scores import (
+    COUNTED_METRICS,
+    Score,
+    SentenceCounts,
+    Tokenisation,
+    average_counts,
+    check_metric,
+    compute_counts,
+)
 from clearhead.evaluation.significance import (
     Interval,
     Resampling,
@@ -34,7 +39,6 @@ class EvaluationRequest:
     tokenisation: Tokenisation = "13a"
     tests: tuple[SignificanceTest, ...] = ("randomisation",)
     resampling: Resampling | None = field(default_factory=Resampling)  # None: no intervals and no tests
-    has_buckets: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,23 +74,32 @@ class SystemScore:
 
 @dataclass(frozen=True)
 class SystemReport:
-    """The scores of one system, and its word matches by frequency in training."""
+    """The scores of one system."""
 
     name: str
     num_outputs: int
     scores: tuple[SystemScore, ...]
-    by_frequency: tuple[WordBucket, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the data for JSON."""
-        summary: dict[str, Any] = {
+        return {
             "name": self.name,
             "outputs": self.num_outputs,
             "scores": [score.to_dict() for score in self.scores],
         }
-        if self.by_frequency:
-            summary["words_by_training_frequency"] = [bucket.to_dict() for bucket in self.by_frequency]
-        return summary
+
+
+@dataclass(frozen=True)
+class PartScores:
+    """A part of the test set: its name, its size, and the scores of each system on it by metric."""
+
+    name: str
+    num_sentences: int
+    scores: Mapping[str, Mapping[str, float]]  # system -> metric -> value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the data for JSON."""
+        return {"name": self.name, "sentences": self.num_sentences, "scores": self.scores}
 
 
 @dataclass(frozen=True)
@@ -96,10 +109,8 @@ class EvaluationReport:
     num_sentences: int
     systems: tuple[SystemReport, ...]
     comparisons: tuple[SystemComparison, ...] = ()
-    by_length: tuple[Bucket, ...] = ()
-    length_side: str = "reference"
-    by_leak: tuple[Bucket, ...] = ()
     leaks: Leaks | None = None
+    by_leak: tuple[PartScores, ...] = ()  # the sentences that are in the training text, and the others
 
     def to_dict(self) -> dict[str, Any]:
         """Return the data for JSON."""
@@ -108,13 +119,8 @@ class EvaluationReport:
             "systems": [system.to_dict() for system in self.systems],
             "comparisons": [comparison.to_dict() for comparison in self.comparisons],
         }
-        if self.by_length:
-            summary["by_length"] = {
-                "side": self.length_side,
-                "buckets": [bucket.to_dict() for bucket in self.by_length],
-            }
         if self.leaks is not None:
-            summary["leaks"] = {**self.leaks.to_dict(), "parts": [bucket.to_dict() for bucket in self.by_leak]}
+            summary["leaks"] = {**self.leaks.to_dict(), "parts": [part.to_dict() for part in self.by_leak]}
         return summary
 
 
@@ -125,56 +131,40 @@ def evaluate(
     check_test_set(systems, test)
     for name in request.metrics:
         check_metric(name, COUNTED_METRICS)
-    counts_by_output = {
-        name: [
-            compute_counts_by_metric(request.metrics, output, test.references, request.tokenisation)
-            for output in outputs
-        ]
-        for name, outputs in systems.items()
-    }
-    means = {
-        name: {metric: average_counts([counts[metric] for counts in output_counts]) for metric in request.metrics}
-        for name, output_counts in counts_by_output.items()
-    }
-    system_reports = [_system_report(name, counts_by_output[name], means[name], request.resampling) for name in systems]
+    system_reports: list[SystemReport] = []
+    means: dict[str, dict[str, SentenceCounts]] = {}
+    for name, outputs in systems.items():
+        counts_by_metric = {
+            metric: [compute_counts(metric, output, test.references, request.tokenisation) for output in outputs]
+            for metric in request.metrics
+        }
+        means[name] = {metric: average_counts(counts) for metric, counts in counts_by_metric.items()}
+        scores = tuple(
+            _system_score(metric, counts, means[name][metric], request.resampling)
+            for metric, counts in counts_by_metric.items()
+        )
+        system_reports.append(SystemReport(name, len(outputs), scores))
     report = EvaluationReport(len(test.references[0]), tuple(system_reports), _compare_systems(means, request))
-    return _add_breakdowns(report, systems, test, means, request)
-
-
-def _add_breakdowns(
-    report: EvaluationReport,
-    systems: Mapping[str, Sequence[Sequence[str]]],
-    test: HeldOut,
-    means: Mapping[str, Mapping[str, SentenceCounts]],
-    request: EvaluationRequest,
-) -> EvaluationReport:
-    """Return the report with scores by length, by leaks and by word frequency."""
-    if request.has_buckets:
-        side = "reference" if test.sources is None else "source"
-        lengths = score_by_length(means, test.references[0] if test.sources is None else test.sources)
-        report = replace(report, by_length=lengths, length_side=side)
     if test.training is None:
         return report
-    training = scan_training_text(test.training, test.sources, test.references, chain.from_iterable(systems.values()))
-    report = replace(report, leaks=training.leaks)
-    leaked = training.leaks.leaked
-    if leaked:
-        unseen = [index for index in range(report.num_sentences) if index not in leaked]
-        parts = [("seen in training", sorted(leaked)), ("not seen", unseen)]
-        report = replace(
-            report, by_leak=tuple(score_subset(means, name, indices) for name, indices in parts if indices)
-        )
-    if training.frequencies is None:
-        return report
-    words_by_frequency = [
-        match_words_by_frequency([*chain(*outputs)], [*test.references[0]] * len(outputs), training.frequencies)
-        for outputs in systems.values()
-    ]
-    systems_with_words = tuple(
-        replace(system, by_frequency=word_buckets)
-        for system, word_buckets in zip(report.systems, words_by_frequency, strict=True)
-    )
-    return replace(report, systems=systems_with_words)
+    leaks = find_leaks(test.training, test.sources, test.references)
+    return replace(report, leaks=leaks, by_leak=_score_leaks(leaks, means))
+
+
+def _score_leaks(leaks: Leaks, means: Mapping[str, Mapping[str, SentenceCounts]]) -> tuple[PartScores, ...]:
+    """Score the leaked sentences and the others; return no parts if there is no leak."""
+    if not leaks.leaked:
+        return ()
+    unseen = [index for index in range(leaks.num_sentences) if index not in leaks.leaked]
+    parts = []
+    for name, indices in (("seen in training", sorted(leaks.leaked)), ("not seen", unseen)):
+        if indices:
+            scores = {
+                system: {metric: counts.value(indices) for metric, counts in metrics.items()}
+                for system, metrics in means.items()
+            }
+            parts.append(PartScores(name, len(indices), scores))
+    return tuple(parts)
 
 
 def check_test_set(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut) -> None:
@@ -198,20 +188,12 @@ def check_test_set(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut
         )
 
 
-def _system_report(
-    name: str,
-    output_counts: Sequence[Mapping[str, SentenceCounts]],
-    means: Mapping[str, SentenceCounts],
-    resampling: Resampling | None,
-) -> SystemReport:
-    scores = []
-    for metric, counts in means.items():
-        corpus_scores = [counts_by_metric[metric].corpus_score for counts_by_metric in output_counts]
-        values = tuple(score.value for score in corpus_scores)
-        mean = replace(corpus_scores[0], value=fmean(values))
-        interval = None if resampling is None else confidence_interval(counts, resampling)
-        scores.append(SystemScore(metric, mean, values, interval))
-    return SystemReport(name, len(output_counts), tuple(scores))
+def _system_score(
+    metric: str, outputs: Sequence[SentenceCounts], mean: SentenceCounts, resampling: Resampling | None
+) -> SystemScore:
+    values = tuple(counts.corpus_score.value for counts in outputs)
+    score = replace(outputs[0].corpus_score, value=fmean(values))
+    return SystemScore(metric, score, values, None if resampling is None else confidence_interval(mean, resampling))
 
 
 def _compare_systems(
@@ -247,13 +229,10 @@ class Requirement:
         )
 
 
-def parse_requirement(text: str, metrics: Sequence[str] = tuple(COUNTED_METRICS)) -> Requirement:
+def parse_requirement(text: str, metrics: Sequence[str] = COUNTED_METRICS) -> Requirement:
     """Parse a requirement such as `bleu=40`."""
     name, _, value = (part.strip() for part in text.partition("="))
-    if name not in metrics:
-        raise ConfigError(
-            f"'{printable(name)}' is not a metric.{did_you_mean(name, metrics)} Metrics: {', '.join(metrics)}."
-        )
+    check_metric(name, metrics)
     try:
         bound = float(value)
     except ValueError:

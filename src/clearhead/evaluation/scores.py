@@ -1,13 +1,17 @@
 """Compute scores of translations: BLEU, chrF and TER with sacreBLEU, exact match, accuracy and perplexity.
 
-Each score has a signature that states how it was computed, which shows whether two scores are comparable.
+Each score has a signature that states how it was computed, which shows whether two scores are comparable. The
+statistics of a metric are counted in each sentence, and the score of any set of sentences is a function of their sum:
+confidence intervals and tests need scores of many sets, but each sentence is processed only once.
 """
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
@@ -16,6 +20,7 @@ from clearhead.errors import ConfigError, DataError, did_you_mean, printable
 
 _MAX_TER_WORDS = 1000
 Tokenisation = Literal["13a", "intl", "zh", "char", "none"]
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class SacrebleuMetric:
 SACREBLEU_METRICS: Mapping[str, SacrebleuMetric] = {
     "bleu": SacrebleuMetric("BLEU", lambda tokenisation: BLEU(tokenize=tokenisation)),
     "tokenised-bleu": SacrebleuMetric(
-        "tokenised lower-cased BLEU",
+        "tokenised lower-cased BLEU",  # higher than BLEU, and dependent on the tokeniser
         lambda tokenisation: BLEU(tokenize=tokenisation, lowercase=True, smooth_method="none", force=True),
         note="As papers quote it; not comparable with BLEU",
     ),
@@ -58,49 +63,91 @@ SACREBLEU_METRICS: Mapping[str, SacrebleuMetric] = {
     "chrf++": SacrebleuMetric("chrF++", lambda _: CHRF(word_order=2)),
     "ter": SacrebleuMetric("TER", lambda _: TER(), is_higher_better=False),
 }
+COUNTED_METRICS = (*SACREBLEU_METRICS, "exact")
 
 
-def bleu(
-    outputs: Sequence[str], references: Sequence[str], *more: Sequence[str], tokenisation: Tokenisation = "13a"
-) -> Score:
-    """Return corpus BLEU of detokenised text, in per cent, as printed by `sacrebleu`."""
-    return _sacrebleu_score("bleu", outputs, references, *more, tokenisation=tokenisation)
+@dataclass(frozen=True, eq=False)
+class SentenceCounts:
+    """The counts of every sentence, and the function from their sum to a score; `corpus_score` is the score of all."""
+
+    rows: Array  # (sentences, counts)
+    score_of_total: Callable[[Array], float]
+    corpus_score: Score
+
+    def value(self, indices: Sequence[int]) -> float:
+        """Return the score of the sentences at `indices`."""
+        return self.score_of_total(self.rows[list(indices)].sum(axis=0))
 
 
-def tokenised_bleu(
-    outputs: Sequence[str], references: Sequence[str], *more: Sequence[str], tokenisation: Tokenisation = "13a"
-) -> Score:
-    """Return the tokenised lower-cased BLEU that many papers quote, without smoothing; 'none' for tokenised text.
+def compute_counts(
+    metric: str, outputs: Sequence[str], references: Sequence[Sequence[str]], tokenisation: Tokenisation = "13a"
+) -> SentenceCounts:
+    """Count the statistics of the metric in every sentence."""
+    check_metric(metric, COUNTED_METRICS)
+    streams = check_line_counts(outputs, references)
+    check_line_lengths(metric, outputs, streams)
+    if metric == "exact":
+        return _count_hits(outputs, streams)
+    definition = SACREBLEU_METRICS[metric]
+    scorer: Any = definition.make(tokenisation)  # its methods are typed for lists but accept arrays
+    # sacreBLEU's significance tests use these two private methods; a test compares the scores with its command
+    rows = np.array(scorer._extract_corpus_statistics(list(outputs), streams), dtype=np.float64)
+    value = float(scorer._aggregate_and_compute(rows).score)
 
-    It is higher than BLEU and depends on the tokeniser. Use it only for comparison with such a paper.
-    """
-    return _sacrebleu_score("tokenised-bleu", outputs, references, *more, tokenisation=tokenisation)
+    def score_of_total(total: Array) -> float:
+        return float(scorer._compute_score_from_stats(total).score)
+
+    signature = str(scorer.get_signature())
+    return SentenceCounts(
+        rows, score_of_total, Score(definition.title, value, signature, definition.is_higher_better, definition.note)
+    )
 
 
-def chrf(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
-    """Return corpus chrF in per cent."""
-    return _sacrebleu_score("chrf", outputs, references, *more)
-
-
-def chrf_plus_plus(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
-    """Return corpus chrF++ in per cent: chrF with word unigrams and bigrams in addition to characters."""
-    return _sacrebleu_score("chrf++", outputs, references, *more)
-
-
-def ter(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
-    """Return the corpus translation edit rate in per cent: lower is better."""
-    return _sacrebleu_score("ter", outputs, references, *more)
-
-
-def exact_match(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
-    """Return the share of outputs that equal a reference, except for surrounding white space, in per cent."""
-    streams = check_line_counts(outputs, (references, *more))
-    hits = sum(
+def _count_hits(outputs: Sequence[str], streams: Sequence[Sequence[str]]) -> SentenceCounts:
+    """Count the outputs that equal a reference, except for surrounding white space."""
+    hits = [
         output.strip() in {reference.strip() for reference in references_of_line}
         for output, *references_of_line in zip(outputs, *streams, strict=True)
-    )
+    ]
+    rows = np.array([[hit, 1] for hit in hits], dtype=np.float64)
     signature = f"nrefs:{len(streams)}|case:mixed|space:stripped|unit:sentence"
-    return Score("exact match", 100.0 * hits / len(outputs), signature)
+    corpus_score = Score("exact match", 100.0 * sum(hits) / len(hits), signature)
+    return SentenceCounts(rows, lambda total: float(100.0 * total[0] / total[1]), corpus_score)
+
+
+def average_counts(outputs: Sequence[SentenceCounts]) -> SentenceCounts:
+    """Return the mean counts of several outputs of one system, sentence by sentence."""
+    first = outputs[0]
+    if len(outputs) == 1:
+        return first
+    if any(counts.rows.shape != first.rows.shape for counts in outputs):
+        raise DataError("the outputs of one system must have the same number of sentences, but these differ.")
+    rows: Array = np.mean([counts.rows for counts in outputs], axis=0)
+    signature = f"{first.corpus_score.signature}|outputs:{len(outputs)}"
+    corpus_score = replace(first.corpus_score, value=first.score_of_total(rows.sum(axis=0)), signature=signature)
+    return SentenceCounts(rows, first.score_of_total, corpus_score)
+
+
+def corpus_score(
+    metric: str, outputs: Sequence[str], *references: Sequence[str], tokenisation: Tokenisation = "13a"
+) -> Score:
+    """Return the score of all outputs, with one or more sets of references, for the metric of this name."""
+    return compute_counts(metric, outputs, references, tokenisation).corpus_score
+
+
+def bleu(outputs: Sequence[str], *references: Sequence[str]) -> Score:
+    """Return corpus BLEU of detokenised text, in per cent, as printed by `sacrebleu`."""
+    return corpus_score("bleu", outputs, *references)
+
+
+def chrf(outputs: Sequence[str], *references: Sequence[str]) -> Score:
+    """Return corpus chrF in per cent."""
+    return corpus_score("chrf", outputs, *references)
+
+
+def exact_match(outputs: Sequence[str], *references: Sequence[str]) -> Score:
+    """Return the share of outputs that equal a reference, except for surrounding white space, in per cent."""
+    return corpus_score("exact", outputs, *references)
 
 
 def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Score:
@@ -122,40 +169,12 @@ def perplexity(log_probability: float, num_tokens: int, vocabulary: str) -> Scor
     return Score("perplexity", value, f"unit:token|eos:yes|vocabulary:{vocabulary}", is_higher_better=False)
 
 
-METRICS: Mapping[str, Callable[[Sequence[str], Sequence[str]], Score]] = {
-    "bleu": bleu,
-    "tokenised-bleu": tokenised_bleu,
-    "chrf": chrf,
-    "chrf++": chrf_plus_plus,
-    "ter": ter,
-    "exact": exact_match,
-    "accuracy": accuracy,
-}
-
-
-def score(metric: str, outputs: Sequence[str], references: Sequence[str]) -> Score:
-    """Return the score of outputs for the metric of this name."""
-    return METRICS[check_metric(metric, METRICS)](outputs, references)
-
-
-def check_metric(name: str, allowed: Collection[str]) -> str:
-    """Return the name of a metric, or raise an error with the closest match."""
+def check_metric(name: str, allowed: Collection[str]) -> None:
+    """Raise an error with the closest match if a metric is not allowed."""
     if name not in allowed:
         raise ConfigError(
             f"'{printable(name)}' is not a metric.{did_you_mean(name, allowed)} Metrics: {', '.join(allowed)}."
         )
-    return name
-
-
-def _sacrebleu_score(
-    name: str, outputs: Sequence[str], *references: Sequence[str], tokenisation: Tokenisation = "13a"
-) -> Score:
-    streams = check_line_counts(outputs, references)
-    check_line_lengths(name, outputs, streams)
-    definition = SACREBLEU_METRICS[name]
-    metric = definition.make(tokenisation)
-    value = float(metric.corpus_score(list(outputs), streams).score)
-    return Score(definition.title, value, str(metric.get_signature()), definition.is_higher_better, definition.note)
 
 
 def check_line_counts(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str]]:

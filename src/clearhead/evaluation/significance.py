@@ -1,11 +1,11 @@
-"""Confidence intervals of scores, and significance tests of two systems on the same sentences.
+"""Confidence intervals of scores, significance tests of two systems on the same sentences, and of many changes of one.
 
 The results equal those of sacreBLEU's own tests (one of our tests compares them), except for ties, which sacreBLEU does
 not count. Unlike there, memory does not grow with the number of samples, exact match can be tested too, and no
 environment variable changes the seed.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,27 +13,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.errors import ConfigError, DataError
-from clearhead.evaluation.counts import Array, SentenceCounts
+from clearhead.evaluation.scores import Array, SentenceCounts
 
 SignificanceTest = Literal["bootstrap", "randomisation"]
 NUM_SAMPLES, NUM_TRIALS, SEED = 1000, 10_000, 12345  # the defaults of sacreBLEU
 _TIE = 1e-9  # smaller differences are due to rounding
 _CHUNK = 32  # samples drawn at once; a draw has 32 random bits, so chunks give the same stream as one large draw
+_SIGN_CHUNK = 256  # trials of many changes drawn at once; another number draws other signs
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The interval with 95 % of the scores of resampled test sets; `half` is the ± that sacreBLEU prints."""
+    """The interval with 95 % of the scores of resampled test sets."""
 
     mean: float
     low: float
     high: float
     signature: str
 
-    @property
-    def half(self) -> float:
-        """Half the width."""
-        return 0.5 * (self.high - self.low)
+    def __str__(self) -> str:
+        return f"{self.low:.2f} … {self.high:.2f}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the data for JSON."""
@@ -79,12 +78,8 @@ class Resampling:
 
 def confidence_interval(counts: SentenceCounts, resampling: Resampling = Resampling()) -> Interval:
     """Return the 95 % bootstrap interval of a score: test sets of the same size, drawn with replacement."""
-    scores = np.sort(
-        np.concatenate(list(_resampled(resampling, len(counts.rows), lambda w: _resampled_scores(counts, w))))
-    )
-    outside = len(scores) // 40
-    signature = _signature(counts, f"bs:{resampling.num_samples}", resampling.seed)
-    return Interval(float(scores.mean()), float(scores[outside]), float(scores[-outside - 1]), signature)
+    (scores,) = _resampled_scores(resampling, counts)
+    return _interval(scores, counts, resampling)
 
 
 def difference_interval(
@@ -96,13 +91,15 @@ def difference_interval(
             f"the systems have {len(baseline.rows)} and {len(system.rows)} sentences: a paired interval needs both on "
             "the same test set."
         )
-    chunks = _resampled(
-        resampling, len(system.rows), lambda w: _resampled_scores(system, w) - _resampled_scores(baseline, w)
-    )
-    differences = np.sort(np.concatenate(list(chunks)))
-    outside = len(differences) // 40
-    signature = _signature(system, f"bs:{resampling.num_samples}", resampling.seed)
-    return Interval(float(differences.mean()), float(differences[outside]), float(differences[-outside - 1]), signature)
+    baseline_scores, system_scores = _resampled_scores(resampling, baseline, system)
+    return _interval(system_scores - baseline_scores, system, resampling)
+
+
+def _interval(values: Array, counts: SentenceCounts, resampling: Resampling) -> Interval:
+    ordered = np.sort(values)
+    outside = len(ordered) // 40
+    signature = _signature(counts, f"bs:{resampling.num_samples}", resampling.seed)
+    return Interval(float(ordered.mean()), float(ordered[outside]), float(ordered[-outside - 1]), signature)
 
 
 def compare(
@@ -120,44 +117,43 @@ def compare(
         )
     difference = system.corpus_score.value - baseline.corpus_score.value
     if test == "bootstrap":
-        p_value, procedure = _bootstrap(baseline, system, abs(difference), resampling), f"bs:{resampling.num_samples}"
+        differences, procedure = _bootstrap(baseline, system, resampling), f"bs:{resampling.num_samples}"
     else:
-        p_value, procedure = (
-            _randomisation(baseline, system, abs(difference), resampling),
-            f"ar:{resampling.num_trials}",
-        )
-    return SystemComparison(
-        system.corpus_score.name, *names, difference, p_value, test, _signature(system, procedure, resampling.seed)
-    )
+        differences, procedure = _randomisation(baseline, system, resampling), f"ar:{resampling.num_trials}"
+    signature = _signature(system, procedure, resampling.seed)
+    p_value = _share_reaching(differences, abs(difference))
+    return SystemComparison(system.corpus_score.name, *names, difference, p_value, test, signature)
 
 
-def _bootstrap(baseline: SentenceCounts, system: SentenceCounts, difference: float, resampling: Resampling) -> float:
-    """Resample test sets, and count how often the difference deviates from its mean by at least the observed one."""
-    chunks = _resampled(
-        resampling, len(system.rows), lambda w: np.abs(_resampled_scores(system, w) - _resampled_scores(baseline, w))
-    )
-    differences = np.concatenate(list(chunks))
-    return _share_reaching(differences - differences.mean(), difference)
+def _bootstrap(baseline: SentenceCounts, system: SentenceCounts, resampling: Resampling) -> Array:
+    """Resample test sets; return how far the difference deviates from its mean in each."""
+    baseline_scores, system_scores = _resampled_scores(resampling, baseline, system)
+    differences = np.abs(system_scores - baseline_scores)
+    deviations: Array = differences - differences.mean()
+    return deviations
 
 
-def _randomisation(
-    baseline: SentenceCounts, system: SentenceCounts, difference: float, resampling: Resampling
-) -> float:
-    """Swap outputs at random, and count how often the difference is at least as large as the observed one."""
+def _randomisation(baseline: SentenceCounts, system: SentenceCounts, resampling: Resampling) -> Array:
+    """Swap outputs at random; return the difference of each trial."""
     random = np.random.default_rng(resampling.seed)
     differences = []
-    for chunk_size in _chunk_sizes(resampling.num_trials):
+    for chunk_size in _chunk_sizes(resampling.num_trials, _CHUNK):
         is_own = random.integers(2, size=(chunk_size, len(system.rows)), dtype=bool).astype(np.float64)
         first = is_own @ baseline.rows + (1.0 - is_own) @ system.rows
         second = (1.0 - is_own) @ baseline.rows + is_own @ system.rows
         differences.append(np.abs(_scores_of_totals(baseline, first) - _scores_of_totals(system, second)))
-    return _share_reaching(np.concatenate(differences), difference)
+    return np.concatenate(differences)
 
 
 def _signature(counts: SentenceCounts, procedure: str, seed: int) -> str:
     """Add the sampling to the signature, where sacreBLEU has it: after the first field."""
     first, _, rest = counts.corpus_score.signature.partition("|")
     return f"{first}|{procedure}|seed:{seed}|{rest}"
+
+
+def procedure_of(signature: str) -> str:
+    """Return the part of a signature about the sampling: `bs:1000|seed:12345`."""
+    return "|".join(signature.split("|")[1:3])
 
 
 def _share_reaching(differences: Array, difference: float) -> float:
@@ -169,22 +165,51 @@ def _share_reaching(differences: Array, difference: float) -> float:
     return (int((differences >= difference - _TIE).sum()) + 1) / (len(differences) + 1)
 
 
-def _resampled(resampling: Resampling, num_sentences: int, values: Callable[[Array], Array]) -> Iterator[Array]:
-    """Yield the scores of test sets, each given by the number of occurrences of every sentence (samples, sentences)."""
-    random = np.random.default_rng(resampling.seed)
-    for chunk_size in _chunk_sizes(resampling.num_samples):
+def _resampled_scores(resampling: Resampling, *systems: SentenceCounts) -> list[Array]:
+    """Return the scores of each system on the same resampled test sets."""
+    random, num_sentences = np.random.default_rng(resampling.seed), len(systems[0].rows)
+    chunks: list[list[Array]] = [[] for _ in systems]
+    for chunk_size in _chunk_sizes(resampling.num_samples, _CHUNK):
         drawn: NDArray[np.intp] = random.choice(num_sentences, size=(chunk_size, num_sentences), replace=True)
-        yield values(np.array([np.bincount(sample, minlength=num_sentences) for sample in drawn], dtype=np.float64))
-
-
-def _chunk_sizes(number: int) -> Iterator[int]:
-    for start in range(0, number, _CHUNK):
-        yield min(_CHUNK, number - start)
-
-
-def _resampled_scores(counts: SentenceCounts, weights: Array) -> Array:
-    return _scores_of_totals(counts, weights @ counts.rows)
+        # how often each sentence occurs: (samples, sentences)
+        weights = np.array([np.bincount(sample, minlength=num_sentences) for sample in drawn], dtype=np.float64)
+        for scores, counts in zip(chunks, systems, strict=True):
+            scores.append(_scores_of_totals(counts, weights @ counts.rows))
+    return [np.concatenate(scores) for scores in chunks]
 
 
 def _scores_of_totals(counts: SentenceCounts, totals: Array) -> Array:
     return np.array([counts.score_of_total(total) for total in totals])
+
+
+def _chunk_sizes(number: int, largest: int) -> Iterator[int]:
+    for start in range(0, number, largest):
+        yield min(largest, number - start)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for the number of tests by Holm's method (1979), in the same order.
+
+    The smallest of m p-values is multiplied by m, the next by m - 1, and so on; none becomes smaller than the one
+    before it, or larger than 1. Rejecting those below α makes any false rejection as unlikely as α.
+    """
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def randomised_sums(differences: Array, resampling: Resampling = Resampling()) -> list[float]:
+    """Return two-sided p-values of sums of paired differences (changes, sentences), by approximate randomisation.
+
+    Under the null hypothesis the two numbers of a sentence can be exchanged, which changes the sign of its difference.
+    The same exchanges are used for all changes.
+    """
+    observed = np.abs(differences.sum(axis=1))
+    tie = _TIE * np.abs(differences).sum(axis=1)
+    random, num_reaching = np.random.default_rng(resampling.seed), np.zeros(len(differences))
+    for size in _chunk_sizes(resampling.num_trials, _SIGN_CHUNK):
+        signs = 2.0 * random.integers(2, size=(differences.shape[1], size)) - 1.0
+        num_reaching += (np.abs(differences @ signs) >= (observed - tie)[:, None]).sum(axis=1)
+    return [float(p) for p in (num_reaching + 1) / (resampling.num_trials + 1)]

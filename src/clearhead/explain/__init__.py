@@ -5,27 +5,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clearhead.explain.comparison import Comparison, compare
-    from clearhead.explain.continuation import continue_from
-    from clearhead.explain.explanation import Explanation
+    from clearhead.explain.explanation import ExplainOptions, Explanation
     from clearhead.explain.explanation_file import to_dict, to_npz
     from clearhead.explain.intervention import Intervention, Patch
     from clearhead.explain.opening import LoadedModel, open_model
-    from clearhead.explain.options import ExplainOptions
     from clearhead.explain.page.page import explanation_page
     from clearhead.explain.sentence import explain
     from clearhead.explain.what_if_sentence import WhatIf, what_if
 
 _HOMES = {
-    **dict.fromkeys(("Comparison", "compare"), "comparison"),
-    "continue_from": "continuation",
+    "Comparison": "comparison",
+    "ExplainOptions": "explanation",
     "Explanation": "explanation",
-    **dict.fromkeys(("to_dict", "to_npz"), "explanation_file"),
-    **dict.fromkeys(("Intervention", "Patch"), "intervention"),
-    **dict.fromkeys(("LoadedModel", "open_model"), "opening"),
-    "ExplainOptions": "options",
+    "Intervention": "intervention",
+    "LoadedModel": "opening",
+    "Patch": "intervention",
+    "WhatIf": "what_if_sentence",
+    "compare": "comparison",
     "explain": "sentence",
     "explanation_page": "page.page",
-    **dict.fromkeys(("WhatIf", "what_if"), "what_if_sentence"),
+    "open_model": "opening",
+    "to_dict": "explanation_file",
+    "to_npz": "explanation_file",
+    "what_if": "what_if_sentence",
 }
 
 __all__ = [
@@ -37,7 +39,6 @@ __all__ = [
     "Patch",
     "WhatIf",
     "compare",
-    "continue_from",
     "explain",
     "explanation_page",
     "open_model",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clearhead.errors import CheckpointError, ConfigError, DataError, printable
-from clearhead.files.input import STANDARD_INPUT, input_lines
+from clearhead.files.line_input import STANDARD_INPUT, input_lines
 from clearhead.formats.model_folder import ModelFolder, find_model, load_config
 from clearhead.model.config import ModelConfig
 from clearhead.model.heads import find_heads
@@ -92,19 +92,14 @@ def _check_projections(num_heads: int, config: ModelConfig) -> None:
 def check_pruning(path: str | Path, files: Sequence[str], heads: Sequence[str], output: Path | None) -> None:
     """Raise an error for a model, files, heads or an output folder with which pruning would fail."""
     config = checked_config(path, "pruning")
-    check_prunable(config)
+    if config.shape != "encoder-decoder":
+        raise ConfigError(f"only translation models can be pruned here, and this one has the shape {config.shape}.")
     find_heads(heads, config, option="remove")
     if len(files) not in (0, 2):
         raise ConfigError(f"give two files, sentences and their translations, or none; not {len(files)}.")
     check_files(files)
     if output is not None:
         check_new_folder(output)
-
-
-def check_prunable(config: ModelConfig) -> None:
-    """Raise ConfigError for a model that does not translate."""
-    if config.shape != "encoder-decoder":
-        raise ConfigError(f"only translation models can be pruned here, and this one has the shape {config.shape}.")
 
 
 def check_new_folder(target: Path) -> None:

@@ -7,15 +7,13 @@ import numpy as np
 import torch
 
 from clearhead.decoding.pipeline import TranslationOptions
-from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import DataError
-from clearhead.explain.continuation import encoded_source
 from clearhead.explain.contributions import embeddings_of
+from clearhead.explain.explained_text import row_of_text
 from clearhead.explain.explanation import ExplainedModel
-from clearhead.explain.explanation_file import DIGITS, model_facts
-from clearhead.explain.opening import LoadedModel, double_copy, explained_model, model_name
-from clearhead.explain.options import check_text
+from clearhead.explain.explanation_file import DIGITS, model_facts, plain_data
+from clearhead.explain.opening import LoadedModel, double_copy, explained_model
 from clearhead.explain.token_row import TokenRow, plain_word
 from clearhead.explain.traced_pass import to_array, trace_pass
 from clearhead.model.base import SequenceModel
@@ -84,10 +82,9 @@ class Comparison:
             ],
             "static_distance": round(self.static_distance, digits),
             "static_cosine": round(self.static_cosine, digits),
-            "layers": [
-                {"layer": layer, "cosine": round(one, digits), "distance": round(other, digits)}
-                for layer, (one, other) in enumerate(pairs)
-            ],
+            "layers": plain_data(
+                [{"layer": layer, "cosine": one, "distance": other} for layer, (one, other) in enumerate(pairs)], digits
+            ),
         }
 
 
@@ -98,15 +95,14 @@ def compare(
 
     The vectors are those of the encoder, or of the decoder for a language model, computed in float64.
     """
-    rows = [_row(model, text, language) for text in (one, other)]
+    rows = [row_of_text(model, text, language=language) for text in (one, other)]
     indices = _shared_word(rows, word)
     double = double_copy(model.model)
     sides = [_side(double, row, index) for row, index in zip(rows, indices, strict=True)]
     if isinstance(model, Translator):
         translations = model.translate([one, other], options=TranslationOptions(language=language))
         sides = [replace(side, translation=text.text) for side, text in zip(sides, translations, strict=True)]
-    name = model.name if isinstance(model, LoadedModel) else model_name(model)
-    return Comparison(explained_model(model.model, name), plain_word(rows[0].words[indices[0]]), (sides[0], sides[1]))
+    return Comparison(explained_model(model), plain_word(rows[0].words[indices[0]]), (sides[0], sides[1]))
 
 
 def cosine(one: Array, other: Array) -> float:
@@ -115,25 +111,13 @@ def cosine(one: Array, other: Array) -> float:
     return min(1.0, max(-1.0, float(one @ other) / lengths)) if lengths else 0.0
 
 
-def _row(model: Translator | LoadedModel, text: str, language: str | None) -> TokenRow:
-    eos = model.model.config.eos
-    if isinstance(model, Translator):
-        ids = encoded_source(model, text, SearchSettings(), language)
-        return TokenRow.of(model.vocabularies.source, (*ids, eos), text)
-    tokeniser = model.vocabularies.target if model.model.can_continue_text else model.vocabularies.source
-    ids = tokeniser.encode([text])[0]
-    check_text(text, ids, tokeniser)
-    return TokenRow.of(tokeniser, (*ids, eos), text)
-
-
 def _shared_word(rows: list[TokenRow], word: str | None) -> list[int]:
     """Return the index of the word in each sentence; raise DataError if one of them does not contain it."""
     if word is None:
         words = [[plain_word(text) for text in row.words] for row in rows]
-        shared = sorted({text for text in words[0] if text and text in words[1]}, key=len)
-        if not shared:
+        word = max((text for text in words[0] if text in words[1]), key=len, default="")
+        if not word:
             raise DataError("the two sentences have no word in common. Give two sentences with the same word.")
-        word = shared[-1]
     return [row.find_word(word) for row in rows]
 
 

@@ -5,23 +5,19 @@ An SVG is light, or dark where the system is set to dark; a PNG is always light.
 
 import math
 from collections.abc import Sequence
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearhead.errors import ClearheadError, not_installed
-from clearhead.experiments.colours import BLUE, GREEN, GREY, VERMILION
-from clearhead.experiments.picture import STYLE, follow_dark_mode
 from clearhead.explain.curves import LABELS, Axis, CurvePoint, RunCurves, check_axis
 from clearhead.files.output_format import format_of_file
-from clearhead.files.writing import write_file
+from clearhead.plots import BLUE, FORMATS, GREEN, GREY, STYLE, VERMILION, write_plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FORMATS = ("svg", "png")
 _WIDTH, _HEIGHT, _HEAD = 4.5, 2.6, 0.5  # of a panel, and of the title or a name in the legend, in inches
 _DOTS_PER_INCH = 200
 _COLOURS = (BLUE, VERMILION, GREEN, GREY)
@@ -34,7 +30,7 @@ _MAX_NAME = 48  # characters of a name in the legend
 
 def check_curve_file(path: Path) -> None:
     """Raise ClearheadError if the picture could not be written: another suffix, or no matplotlib."""
-    format_of_file(path, _FORMATS, default="svg")
+    format_of_file(path, FORMATS, default="svg")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -45,18 +41,13 @@ def check_curve_file(path: Path) -> None:
 def save_curves(runs: Sequence[RunCurves], metrics: Sequence[str], axis: Axis, path: Path) -> None:
     """Draw the curves and write them as SVG or PNG, depending on the suffix of the file name."""
     check_curve_file(path)
-    from matplotlib import rc_context
-
-    kind = format_of_file(path, _FORMATS, default="svg")
-    metadata: dict[str, Any] = {"Software": "clearhead"}
-    if kind == "svg":
-        description = describe(runs, metrics, axis)
-        metadata = {"Date": None, "Creator": "clearhead", "Title": _title(runs), "Description": description}
-    content = BytesIO()
-    with rc_context(STYLE):
-        draw_curves(runs, metrics, axis).savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
-    picture = content.getvalue()
-    write_file(path, follow_dark_mode(picture.decode()).encode() if kind == "svg" else picture)
+    write_plot(
+        lambda: draw_curves(runs, metrics, axis),
+        path,
+        title=_title(runs),
+        description=describe(runs, metrics, axis),
+        dots_per_inch=_DOTS_PER_INCH,
+    )
 
 
 def draw_curves(runs: Sequence[RunCurves], metrics: Sequence[str], axis: Axis) -> "Figure":

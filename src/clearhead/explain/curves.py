@@ -65,11 +65,6 @@ class RunCurves:
     folder: Path
     curves: Mapping[str, tuple[CurvePoint, ...]]
 
-    @property
-    def has_validations(self) -> bool:
-        """Whether the run has been validated."""
-        return any(metric.startswith(_VALID) for metric in self.curves)
-
 
 def read_runs(folders: Sequence[str | Path]) -> list[RunCurves]:
     """Return the curves of several runs, each with a name of its own: that of its folder, or its path."""
@@ -129,7 +124,7 @@ def curves_data(runs: Sequence[RunCurves], metrics: Sequence[str], axis: Axis) -
 
 def _missing(name: str, metric: str, runs: Sequence[RunCurves], available: Sequence[str]) -> str:
     choices = f"Choices: {', '.join(available)}."
-    if metric in LABELS and not any(run.has_validations for run in runs):
+    if metric in LABELS and not any(other.startswith(_VALID) for other in available):
         shown = ", ".join(printable(str(run.folder)) for run in runs)
         verb = "has" if len(runs) == 1 else "have"
         return f"{shown} {verb} no validations (yet), so there is no {metric} to draw. {choices}"

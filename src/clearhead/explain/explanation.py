@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import Literal
 
 from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.errors import ConfigError
 from clearhead.explain.contributions import Disagreement, Method, disagreement
 from clearhead.explain.head_kind import HeadStatistics, sentence_statistics
-from clearhead.explain.lens import LensLayer, RankedToken
-from clearhead.explain.rollout import Rollout
+from clearhead.explain.outputs import ExplainedToken
+from clearhead.explain.rollout import Rollout, rollouts
 from clearhead.explain.search_tree import SearchTree
 from clearhead.explain.token_row import TokenRow
 from clearhead.explain.traced_pass import AttentionStack, StackName, TracedPass
@@ -23,12 +24,32 @@ _LAYERS = {
 
 
 @dataclass(frozen=True)
+class ExplainOptions:
+    """How much is explained.
+
+    `hypothesis` selects another translation than the best (0); `prefix` is a beginning that the model continues; `sums`
+    names the heads whose queries, keys and values are written as JSON, or `all`.
+    """
+
+    alternatives: int = 5
+    hypothesis: int = 0
+    prefix: str = ""
+    sums: tuple[str, ...] = ()
+    has_projections: bool = False  # with the inputs and weights that the vectors in `sums` are made of
+    has_translations: bool = True  # translate the source again without each of its words
+
+    def __post_init__(self) -> None:
+        for name, least in (("alternatives", 1), ("hypothesis", 0)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} = {getattr(self, name)}, but it must be at least {least}.", options=(name,))
+
+
+@dataclass(frozen=True)
 class ExplainedModel:
     """The facts about a model that an explanation shows: `name` is the name of its folder."""
 
     name: str
     config: ModelConfig
-    num_parameters: int
     precision: str
 
 
@@ -38,8 +59,11 @@ class ChoiceDifference:
 
     position: int
     token: int
+    piece: str
     probability: float
-    best: RankedToken
+    best_token: int
+    best_piece: str
+    best_probability: float
 
 
 @dataclass(frozen=True)
@@ -69,38 +93,12 @@ class Contributions:
 
 
 @dataclass(frozen=True)
-class ExplainedToken:
-    """An output token (or a class): its probability, the alternatives, and what each layer would have predicted."""
-
-    position: int
-    token: int
-    piece: str
-    probability: float
-    log_prob: float
-    rank: int  # 0 is the most probable
-    alternatives: tuple[RankedToken, ...]
-    lens: tuple[LensLayer, ...]
-    decided_at: int | None
-
-
-@dataclass(frozen=True)
 class LeftOutWord:
     """The source without a word, and its translation."""
 
     word: int
     source: str
     translation: str
-
-
-@dataclass(frozen=True)
-class Continuation:
-    """Another token forced at a position, and the best translation with this beginning."""
-
-    position: int
-    token: int
-    probability: float
-    text: str
-    hypothesis: Hypothesis
 
 
 @dataclass(frozen=True)
@@ -136,7 +134,7 @@ class Explanation:
     """Everything about one sentence and its translation, a text of a language model, or a classified text.
 
     Parts that the model does not have are None or empty. `outputs` are the tokens of the target, or the most probable
-    classes. `pieces` has the text of every token id in the explanation.
+    classes. The heads in `options.sums` have their complete names.
     """
 
     kind: Literal["translation", "text", "classes"]
@@ -148,21 +146,22 @@ class Explanation:
     is_given: bool = False  # whether the target or its beginning (`prefix`) was given, rather than translated
     translation: TranslationChoice | None = None
     traced: TracedPass
-    rollout: Rollout
     outputs: tuple[ExplainedToken, ...]
     contributions: Contributions
     left_out: tuple[LeftOutWord, ...] = ()
     search: SearchTree | None = None
-    pieces: Mapping[int, str]
-    sums: tuple[str, ...] = ()  # names of the heads whose vectors are written too
-    has_projections: bool = False  # whether their projections are written too
+    options: ExplainOptions
     notes: tuple[str, ...] = ()
-    prefix: str = ""
 
     @property
     def stacks(self) -> Mapping[StackName, AttentionStack]:
         """The attention of every layer and head, by kind: encoder, decoder, cross."""
         return self.traced.stacks
+
+    @cached_property
+    def rollout(self) -> Rollout:
+        """How much of each token reaches another one over several layers."""
+        return rollouts(self.traced.stacks)
 
     @property
     def explained_row(self) -> TokenRow:

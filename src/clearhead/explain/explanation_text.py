@@ -1,13 +1,15 @@
-"""Show an explanation or a comparison as plain text for a terminal: a table of the output tokens, and the heads."""
+"""Show an explanation, a comparison or a search as plain text for a terminal."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from clearhead.decoding.alignment_text import text_columns
 from clearhead.errors import printable
 from clearhead.explain.comparison import Comparison
-from clearhead.explain.explanation import ExplainedToken, Explanation
+from clearhead.explain.explanation import Explanation
 from clearhead.explain.head_kind import MIXED
+from clearhead.explain.outputs import ExplainedToken
 
 _NAMES = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
 
@@ -42,6 +44,37 @@ def comparison_text(comparison: Comparison) -> str:
     return "\n".join([*lines, "", *text_columns([["vector", "cosine", "distance"], *rows])]) + "\n"
 
 
+def search_text(data: Mapping[str, Any]) -> str:
+    """Return every step of a search: each candidate, its log P, whether it was kept, and why not."""
+    pieces: Mapping[str, str] = data["pieces"]
+    before: list[list[str]] = [[]]
+    lines = [f"source: {_spelled(data['source_pieces'])}"]
+    for step in data["steps"]:
+        lines.append(f"step {step['number']}")
+        rows = [("", "total log P", "token log P", "hypothesis")]
+        going = []
+        for option in step["options"]:
+            tokens = [*before[option["parent"]], printable(pieces[str(option["token"])])]
+            if option["fate"] == "kept":
+                going.append(tokens)
+            rows.append(
+                (
+                    option["fate"] + (f" as {option['slot'] + 1}" if option["slot"] is not None else ""),
+                    f"{option['total']:.4f}",
+                    f"{option['log_prob']:.4f}",
+                    " ".join(tokens) + (f"   ({option['why']})" if option["why"] else ""),
+                )
+            )
+        lines += [f"  {line}" for line in text_columns(rows, numbers=(1, 2))]
+        lines += [f"  hypothesis {lost['slot'] + 1} was dropped: {lost['why']}" for lost in step["lost"]]
+        before = going
+    lines.append(f"stopped {data['stopped']}")
+    for rank, hypothesis in enumerate(data["best"], 1):
+        spelled = _spelled([pieces[str(token)] for token in hypothesis["tokens"]])
+        lines.append(f"{rank}. score {hypothesis['score']:.4f}  {spelled}")
+    return "\n".join(lines) + "\n"
+
+
 def _spelled(pieces: Sequence[str]) -> str:
     return " ".join(printable(piece) for piece in pieces)
 
@@ -49,7 +82,7 @@ def _spelled(pieces: Sequence[str]) -> str:
 def _table(explanation: Explanation) -> list[str]:
     methods = list(explanation.contributions.by_word)
     heading = ["class" if explanation.kind == "classes" else "token", "P", "next best", "P"]
-    decided = ["decided"] if _has_lens(explanation) else []
+    decided = ["decided"] if any(output.lens for output in explanation.outputs) else []
     rows = [[*heading, *decided, *(method.replace("_", " ") for method in methods)]]
     for output in explanation.outputs:
         rows.append(_row(explanation, output))
@@ -58,16 +91,12 @@ def _table(explanation: Explanation) -> list[str]:
 
 def _row(explanation: Explanation, output: ExplainedToken) -> list[str]:
     others = [other for other in output.alternatives if other.token != output.token]
-    other = [printable(explanation.pieces[others[0].token]), f"{others[0].probability:.3f}"] if others else ["", ""]
+    other = [printable(others[0].piece), f"{others[0].probability:.3f}"] if others else ["", ""]
     layer = ["never" if output.decided_at is None else f"layer {output.decided_at}"] if output.lens else []
     disagreement = explanation.contributions.disagreement(output.position)
     words = explanation.explained_row.words
     top = ["" if word is None else printable(words[word]) for word in disagreement.top.values()]
     return [printable(output.piece), f"{output.probability:.3f}", *other, *layer, *top]
-
-
-def _has_lens(explanation: Explanation) -> bool:
-    return any(output.lens for output in explanation.outputs)
 
 
 def _differences(explanation: Explanation) -> list[str]:
@@ -80,10 +109,9 @@ def _differences(explanation: Explanation) -> list[str]:
     reason = "" if beam == 1 else f" (a beam of {beam} compares whole translations)"
     lines = [f"Tokens that are not the most probable ones in float64{reason}:"]
     for difference in choice.differences:
-        piece, best = (explanation.pieces[token] for token in (difference.token, difference.best.token))
         lines.append(
-            f"  {difference.position + 1}. {printable(piece)} {difference.probability:.4f}, "
-            f"but {printable(best)} {difference.best.probability:.4f}"
+            f"  {difference.position + 1}. {printable(difference.piece)} {difference.probability:.4f}, "
+            f"but {printable(difference.best_piece)} {difference.best_probability:.4f}"
         )
     return [*lines, ""]
 

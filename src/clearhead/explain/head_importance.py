@@ -8,24 +8,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from clearhead.errors import DataError
-from clearhead.explain.token_pairs import Advance, TokenPair, batch_of, batch_tokens, batches_of, no_progress
+from clearhead.evaluation.scores import Score
+from clearhead.explain.token_pairs import Advance, TokenPair, no_progress, read_batches
 from clearhead.model import Batch, SequenceModel
+from clearhead.model.base import Memory
 from clearhead.model.gates import Gates
 from clearhead.model.heads import AttentionHead, attention_places, every_head
-from clearhead.model.memory import Memory
 from clearhead.model.modes import evaluation_mode
 from clearhead.model.probe import NO_PROBE, Probe
-
-Array = NDArray[np.float64]
+from clearhead.text.tokeniser import Vocabularies
+from clearhead.worksheet.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceLosses:
-    """The summed loss of every sentence in nats, and its number of tokens (1 for a classifier)."""
+    """The summed loss of every sentence in nats, and its number of tokens."""
 
     totals: Array  # (N,)
     num_tokens: Array  # (N,)
@@ -47,17 +46,13 @@ def head_importance(
     num_heads = {where: model.config.num_heads_at(where) for where in attention_places(model.config)}
     totals = {where: torch.zeros(count, dtype=torch.float64) for where, count in num_heads.items() if count}
     with evaluation_mode(model), torch.enable_grad():
-        num_done = 0
-        for indices in batches_of(pairs, batch_tokens(model)):
-            advance(num_done, len(pairs))
-            num_done += len(indices)
-            batch = batch_of([pairs[index] for index in indices], model.config, model.device)
+        for indices, batch in read_batches(model, pairs, advance):
             gates = {
                 where: torch.ones(len(indices), num_heads[where], device=model.device, requires_grad=True)
                 for where in totals
             }
             losses = _losses(model, batch, Probe(gates=Gates(gates)))
-            gradients = torch.autograd.grad(_per_token(losses, model, batch).sum(), list(gates.values()))
+            gradients = torch.autograd.grad((losses / _num_tokens(model, batch)).sum(), list(gates.values()))
             for total, gradient in zip(totals.values(), gradients, strict=True):
                 total += gradient.double().abs().sum(dim=0).cpu()
     return {head: float(totals[head.where][head.number]) / len(pairs) for head in every_head(model.config)}
@@ -67,11 +62,16 @@ def mean_loss(model: SequenceModel, pairs: Sequence[TokenPair]) -> float:
     """Return the loss of a model in nats per token."""
     total, num_tokens = 0.0, 0
     with evaluation_mode(model), torch.inference_mode():
-        for indices in batches_of(pairs, batch_tokens(model)):
-            batch = batch_of([pairs[index] for index in indices], model.config, model.device)
-            total += float(_losses(model, batch, NO_PROBE).sum())
+        for _, batch in read_batches(model, pairs):
+            total += float(_losses(model, batch).sum())
             num_tokens += int(_num_tokens(model, batch).sum())
     return total / num_tokens
+
+
+def loss_score(loss: float, num_sentences: int, vocabularies: Vocabularies) -> Score:
+    """Return a loss in nats per token with its signature."""
+    signature = f"unit:token|log:e|eos:yes|sentences:{num_sentences}|vocabulary:{vocabularies.digest[:12]}"
+    return Score("loss", loss, signature, is_higher_better=False)
 
 
 def losses_without(
@@ -107,12 +107,11 @@ def _losses_by_head(
         gate = layer_gates(own, model.config.num_heads_at(own.where)).to(model.device)
         probes[own] = Probe(gates=Gates({own.where: gate}))
     totals, num_tokens = np.zeros((len(choices), len(pairs))), np.zeros(len(pairs))
-    batches = list(batches_of(pairs, batch_tokens(model)))
     with evaluation_mode(model), torch.inference_mode():
-        for number, indices in enumerate(batches):
-            batch = batch_of([pairs[index] for index in indices], model.config, model.device)
+        batches = list(read_batches(model, pairs))
+        for number, (indices, batch) in enumerate(batches):
             num_tokens[indices] = _num_tokens(model, batch).cpu().numpy()
-            memory = _memory(model, batch)
+            memory = None if batch.source is None else model.encode(batch.source)  # gates of the decoder leave it alone
             for row, head in enumerate(choices):
                 advance(number * len(choices) + row, len(batches) * len(choices))
                 is_in_encoder = head is not None and head.kind.startswith("encoder")
@@ -121,41 +120,18 @@ def _losses_by_head(
     return {head: SentenceLosses(totals[row], num_tokens) for row, head in enumerate(choices)}
 
 
-def _memory(model: SequenceModel, batch: Batch) -> Memory | None:
-    """Return the memory of a batch, which gates of the decoder do not change."""
-    if not model.can_translate:
-        return None
-    assert batch.source is not None
-    return model.encode(batch.source)
-
-
-def _losses(model: SequenceModel, batch: Batch, probe: Probe, memory: Memory | None = None) -> Tensor:
+def _losses(model: SequenceModel, batch: Batch, probe: Probe = NO_PROBE, memory: Memory | None = None) -> Tensor:
     """Return the summed cross-entropy of every sentence (B,) in float64; without a `memory` the source is encoded."""
-    if model.can_classify:
-        if batch.labels is None:
-            raise DataError("a classifier needs the correct label of every sentence. Give labels.")
-        return -_log_probs(model(batch, probe=probe), batch.labels)
     assert batch.target is not None
-    if memory is None and model.can_translate:
-        assert batch.source is not None
+    if memory is None and batch.source is not None:
         memory = model.encode(batch.source, probe=probe)
     logits = model.decode(model.shifted(batch.target), memory, probe=probe)  # (B, T, V)
-    own = _log_probs(logits, batch.target)
-    return -own.masked_fill(batch.target == model.config.pad, 0.0).sum(dim=1)
-
-
-def _log_probs(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return log P of labels (…) from logits (…, V), in float64 after the softmax."""
     wide = torch.promote_types(logits.dtype, torch.float32)
-    return torch.log_softmax(logits, dim=-1, dtype=wide).gather(-1, labels[..., None])[..., 0].double()
+    own = torch.log_softmax(logits, dim=-1, dtype=wide).gather(-1, batch.target[..., None])[..., 0].double()
+    return -own.masked_fill(batch.target == model.config.pad, 0.0).sum(dim=1)
 
 
 def _num_tokens(model: SequenceModel, batch: Batch) -> Tensor:
     """Return the number of predicted tokens of every sentence (B,)."""
-    if batch.target is None:
-        return torch.ones(batch.num_rows, device=model.device)
+    assert batch.target is not None
     return (batch.target != model.config.pad).sum(dim=1)
-
-
-def _per_token(losses: Tensor, model: SequenceModel, batch: Batch) -> Tensor:
-    return losses / _num_tokens(model, batch)

@@ -5,6 +5,7 @@ attend to it when they have nothing to do (Voita et al., 2019). Queries that see
 too, because their weights are not a choice.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -160,10 +161,10 @@ class HeadTotals:
     """Sums over the queries of one head."""
 
     num_queries: int = 0
-    sums: dict[str, float] = field(default_factory=dict)
-    counts: dict[str, float] = field(default_factory=dict)  # the number of queries of each sum
-    offsets: dict[int, int] = field(default_factory=dict)  # of the largest weights
-    possible: dict[int, int] = field(default_factory=dict)  # queries that see a key at the offset
+    sums: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    counts: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))  # the queries of each sum
+    offsets: Counter[int] = field(default_factory=Counter)  # of the largest weights
+    possible: Counter[int] = field(default_factory=Counter)  # queries that see a key at the offset
 
     def add(self, place: CountedPositions, weights: Tensor) -> Tensor:
         """Add the weights (B, Q, K) of a batch; return the positions (B, Q) of the largest, without the end token."""
@@ -188,9 +189,7 @@ class HeadTotals:
             (self.offsets, torch.bincount((distances + longest)[counted]).tolist()),
             (self.possible, place.offsets),
         ):
-            for number, count in enumerate(counts):
-                if count:
-                    total[number - longest] = total.get(number - longest, 0) + count
+            total.update({number - longest: count for number, count in enumerate(counts) if count})
         return largest.indices
 
     def _add_sums(self, values: Mapping[str, tuple[Tensor, Tensor]]) -> None:
@@ -198,8 +197,8 @@ class HeadTotals:
         pairs = [(value.double()[mask].sum(), mask.sum()) for value, mask in values.values()]
         numbers = torch.stack([number.double() for pair in pairs for number in pair]).tolist()
         for name, total, count in zip(values, numbers[::2], numbers[1::2], strict=True):
-            self.sums[name] = self.sums.get(name, 0.0) + total
-            self.counts[name] = self.counts.get(name, 0.0) + count
+            self.sums[name] += total
+            self.counts[name] += count
         self.num_queries = int(self.counts["confidence"])
 
     def statistics(self, head: AttentionHead) -> HeadStatistics:
@@ -216,7 +215,7 @@ class HeadTotals:
             self.num_queries,
             means.get("confidence", 0.0),
             offset,
-            count / max(1, self.possible.get(offset, 0)),
+            count / max(1, self.possible[offset]),
             means.get("first", 0.0),
             means.get("end", 0.0) if "end" in self.sums else None,
             means.get("diagonal", 0.0) if "diagonal" in self.sums else None,

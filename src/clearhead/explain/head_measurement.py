@@ -4,21 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clearhead.decoding.engines.engine import DeviceName, Precision
+from clearhead.decoding.engines.engine import DeviceName
 from clearhead.decoding.engines.torch_engine import TorchEngine
-from clearhead.decoding.scoring import Scorer, open_scorer
+from clearhead.decoding.scoring import Scorer, open_scorer, tagged
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.evaluation.alignment import GoldLinks
 from clearhead.evaluation.significance import Resampling
 from clearhead.explain.checks import check_test_set, refuse_exported
-from clearhead.explain.head_report import HeadReport, Progress, hidden_progress, measure_heads, with_bleu
-from clearhead.explain.head_selection import checked_gold_links, counted_links, read_texts
-from clearhead.files.input import whole_input
-from clearhead.formats.model_folder import ModelFolder, find_model
-from clearhead.text.special import language_tag
-from clearhead.text.tokeniser import split_tag
+from clearhead.explain.head_report import HeadReport, Progress, measure_heads, with_bleu
+from clearhead.explain.head_selection import links_signature, read_links, read_texts
+from clearhead.explain.token_pairs import no_progress
+from clearhead.files.line_input import whole_input
+from clearhead.formats.model_folder import ModelFolder
 
 
 @dataclass(frozen=True)
@@ -39,24 +38,22 @@ def report_heads(
     request: HeadRequest = HeadRequest(),
     *,
     device: DeviceName = "auto",
-    precision: Precision = "float32",
-    progress: Progress = hidden_progress,
+    progress: Progress = no_progress,
 ) -> HeadReport:
     """Report on every head of a model: `files` are sentences and their translations, or one text for a language model.
 
     Without gold links, the alignments of cross-attention are rated against links counted in the texts.
     """
     refuse_exported(path)
-    scorer = open_scorer(path, device=device, precision=precision)
+    scorer = open_scorer(path, device=device, precision="float32", language=request.language)
     texts = _read(scorer, files)[: request.num_lines]
     if not texts:
         raise DataError(f"{printable(files[-1])} is empty. Give at least one sentence.")
     links = _links(scorer, texts, request)
-    texts = _with_language(scorer, texts, request.language, find_model(path).language)
+    texts = [(tagged(source, scorer.language), target) for source, target in texts]
     report = measure_heads(scorer.model, scorer.vocabularies, texts, links, request.resampling, progress)
     if links is not None:
-        kind = "counted" if request.gold_links is None else "gold"
-        signature = f"nrefs:1|sentences:{len(texts)}|links:{kind}|teacher-forced:yes"
+        signature = links_signature(request.gold_links, texts)
         report = replace(report, signatures={**report.signatures, "alignment_error": signature})
     if not request.has_bleu:
         return report
@@ -77,29 +74,5 @@ def _links(scorer: Scorer, texts: Sequence[tuple[str, str]], request: HeadReques
                 "a language model has no translations to align or to score. Leave out gold links and BLEU."
             )
         return None
-    plain_texts = [(split_tag(source)[1], target) for source, target in texts]
-    if request.gold_links is not None:
-        return checked_gold_links(request.gold_links, plain_texts)
-    links = counted_links(plain_texts)
-    return links if any(line.sure for line in links) else None
-
-
-def _with_language(
-    scorer: Scorer, texts: Sequence[tuple[str, str]], language: str | None, own_language: str | None
-) -> list[tuple[str, str]]:
-    """Return the texts with the tag of a given target language, or else of the language of a built-in model."""
-    tags = scorer.vocabularies.source.tags if scorer.has_source else ()
-    if language is not None and language not in tags:
-        allowed = f"It translates to {', '.join(sorted(tags))}." if tags else "It has one target language: remove it."
-        raise ConfigError(
-            f"'{printable(language)}' is not a target language of this model. {allowed}", options=("language",)
-        )
-    chosen = own_language if language is None else language
-    if chosen is None or chosen not in tags:
-        return list(texts)
-    return [(tagged(source, chosen), target) for source, target in texts]
-
-
-def tagged(source: str, language: str) -> str:
-    """Return a sentence with the tag of its target language, unless it has one."""
-    return source if split_tag(source)[0] is not None else f"{language_tag(language)} {source}"
+    links = read_links(request.gold_links, texts)
+    return links if request.gold_links is not None or any(line.sure for line in links) else None

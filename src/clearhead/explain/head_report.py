@@ -11,14 +11,12 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import word_links, words_of
 from clearhead.evaluation.alignment import GoldLinks, alignment_error_rate
-from clearhead.evaluation.counts import compute_counts
-from clearhead.evaluation.multiple_tests import holm, randomised_sums
-from clearhead.evaluation.scores import Score
-from clearhead.evaluation.significance import Resampling, compare
-from clearhead.explain.head_importance import SentenceLosses, head_importance, losses_alone, losses_without
+from clearhead.evaluation.scores import Score, compute_counts
+from clearhead.evaluation.significance import Resampling, compare, holm, randomised_sums
+from clearhead.explain.head_importance import head_importance, loss_score, losses_alone, losses_without
 from clearhead.explain.head_kind import HeadStatistics, kind_of_head
 from clearhead.explain.head_statistics import AttentionSummary, measure_attention
-from clearhead.explain.token_pairs import TokenPair, encode_pairs
+from clearhead.explain.token_pairs import TokenPair, encode_pairs, no_progress
 from clearhead.model import SequenceModel
 from clearhead.model.gates import Gates, open_gates
 from clearhead.model.heads import AttentionHead
@@ -26,10 +24,6 @@ from clearhead.text.tokeniser import Vocabularies, split_tag
 
 Texts = Sequence[tuple[str, str]]
 Progress = Callable[[str, int, int], None]  # receives the measurement, how much of it is done, and the total
-
-
-def hidden_progress(measurement: str, num_done: int, total: int) -> None:
-    """Show nothing."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +101,11 @@ class HeadReport:
                 best[where] = row
         return {where: row.head for where, row in best.items()}
 
+    @property
+    def has_links(self) -> bool:
+        """Whether the alignments of heads were rated."""
+        return any(row.links is not None for row in self.rows)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the data for JSON."""
         return {
@@ -124,7 +123,7 @@ def measure_heads(
     texts: Texts,
     gold_links: Sequence[GoldLinks] | None = None,
     resampling: Resampling = Resampling(),
-    progress: Progress = hidden_progress,
+    progress: Progress = no_progress,
 ) -> HeadReport:
     """Measure every head of a model on sentences and their translations, or on the texts of a language model.
 
@@ -150,12 +149,7 @@ def measure_heads(
         )
         for statistics, p_value in zip(summary.statistics, p_values, strict=True)
     )
-    return HeadReport(rows, _loss_score(base, vocabularies), _signatures(len(heads), resampling))
-
-
-def _loss_score(losses: SentenceLosses, vocabularies: Vocabularies) -> Score:
-    signature = f"unit:token|log:e|eos:yes|sentences:{len(losses.totals)}|vocabulary:{vocabularies.digest[:12]}"
-    return Score("loss", losses.mean, signature, is_higher_better=False)
+    return HeadReport(rows, loss_score(base.mean, len(pairs), vocabularies), _signatures(len(heads), resampling))
 
 
 def _signatures(num_heads: int, resampling: Resampling) -> dict[str, str]:
@@ -215,7 +209,7 @@ def with_bleu(
     texts: Texts,
     search: SearchSettings = SearchSettings(),
     resampling: Resampling = Resampling(),
-    progress: Progress = hidden_progress,
+    progress: Progress = no_progress,
 ) -> HeadReport:
     """Return the report with the change of BLEU if a head is removed: the texts are translated without each head."""
     sources, references = [source for source, _ in texts], [[target for _, target in texts]]

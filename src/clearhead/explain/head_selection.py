@@ -1,7 +1,7 @@
 """Choose the head that alignments are read from: rate every head of a model on text, and save the best."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from clearhead.decoding.alignment import AlignmentRule, cross_attention_heads
@@ -9,13 +9,13 @@ from clearhead.decoding.head_choice import HeadChoice, rate_heads, save_choice
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import Links
 from clearhead.errors import ConfigError, DataError, printable
-from clearhead.evaluation.alignment import GoldLinks, alignment_error_rate
+from clearhead.evaluation.alignment import GoldLinks, alignment_error_rate, read_gold_links
 from clearhead.evaluation.ibm_alignment import ibm_model1_links
-from clearhead.evaluation.link_files import read_gold_links
 from clearhead.evaluation.scores import Score
-from clearhead.files.input import whole_input
+from clearhead.files.line_input import whole_input
 from clearhead.formats.model_folder import find_model, load_config
-from clearhead.text.tokeniser import split_tag
+from clearhead.text.special import language_tag
+from clearhead.text.tokeniser import Vocabularies, split_tag
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,14 @@ def select_head(model: str | Path, source: str, reference: str, gold: str | None
     if not any(cross_attention_heads(load_config(find_model(model)))):
         raise ConfigError("this model has no attention to the source, so no head can be chosen.", options=("model",))
     texts = read_texts(source, reference)
-    plain_texts = [
-        (split_tag(sentence)[1], translation) for sentence, translation in texts
-    ]  # the language tag is not a word
-    gold_links = counted_links(plain_texts) if gold is None else checked_gold_links(gold, plain_texts)
-    rating = _Rating(gold_links, "counted" if gold is None else "gold")
-    rated = rate_heads(Translator.load(model, engine="torch"), texts, lambda links: rating.score(links).value)
-    signature = rating.score([()] * len(texts)).signature
+    gold_links = read_links(gold, texts)
+    signature = links_signature(gold, texts)
+    sure, possible = [line.sure for line in gold_links], [line.possible for line in gold_links]
+
+    def error_rate(links: Sequence[Links]) -> float:
+        return alignment_error_rate([frozenset(line) for line in links], sure, possible).value
+
+    rated = rate_heads(Translator.load(model, engine="torch"), texts, error_rate)
     chosen_by = "counted links" if gold is None else "gold links"
     choice = HeadChoice(rated[0].rule, chosen_by, rated[0].error, signature)
     scores = tuple(
@@ -63,13 +64,31 @@ def read_texts(source: str, reference: str) -> list[tuple[str, str]]:
     return list(zip(sources, targets, strict=True))
 
 
-def counted_links(texts: Sequence[tuple[str, str]]) -> list[GoldLinks]:
-    """Return links between words that are estimated from the texts themselves (IBM Model 1)."""
-    links_by_sentence = ibm_model1_links([source for source, _ in texts], [target for _, target in texts])
+def with_tags(
+    texts: Sequence[tuple[str, str]], language: str | None, vocabularies: Vocabularies
+) -> list[tuple[str, str]]:
+    """Return the texts, each sentence with the tag of a language, if the model has it and the sentence has none."""
+    if language is None or language not in vocabularies.source.tags:
+        return list(texts)
+    tag = language_tag(language)
+    return [(source if split_tag(source)[0] else f"{tag} {source}", target) for source, target in texts]
+
+
+def read_links(name: str | None, texts: Sequence[tuple[str, str]]) -> list[GoldLinks]:
+    """Return the links of a file, or without one those that are estimated from the texts themselves (IBM Model 1)."""
+    words = [(split_tag(source)[1], target) for source, target in texts]  # the language tag is not a word
+    if name is not None:
+        return _gold_links(name, words)
+    links_by_sentence = ibm_model1_links([source for source, _ in words], [target for _, target in words])
     return [GoldLinks(links, frozenset()) for links in links_by_sentence]
 
 
-def checked_gold_links(name: str, texts: Sequence[tuple[str, str]]) -> list[GoldLinks]:
+def links_signature(name: str | None, texts: Sequence[tuple[str, str]]) -> str:
+    """Return the signature of an error rate against the links of `read_links`."""
+    return f"nrefs:1|sentences:{len(texts)}|links:{'counted' if name is None else 'gold'}|teacher-forced:yes"
+
+
+def _gold_links(name: str, texts: Sequence[tuple[str, str]]) -> list[GoldLinks]:
     """Return the gold links of a file, one line for each pair of texts, after a check that all words exist."""
     gold_links = read_gold_links(name)
     if len(gold_links) != len(texts):
@@ -85,16 +104,3 @@ def checked_gold_links(name: str, texts: Sequence[tuple[str, str]]) -> list[Gold
                     f"{len(source.split())} and {len(target.split())} words. Words are counted from 0."
                 )
     return gold_links
-
-
-class _Rating:
-    """Computes the error rate of links against gold links."""
-
-    def __init__(self, gold_links: Sequence[GoldLinks], kind: str) -> None:
-        self._sure, self._possible = [line.sure for line in gold_links], [line.possible for line in gold_links]
-        self._kind = kind
-
-    def score(self, links: Sequence[Links]) -> Score:
-        """Return the alignment error rate."""
-        score = alignment_error_rate([frozenset(line) for line in links], self._sure, self._possible)
-        return replace(score, signature=f"{score.signature}|links:{self._kind}|teacher-forced:yes")

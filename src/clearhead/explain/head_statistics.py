@@ -11,7 +11,7 @@ from torch import Tensor
 
 from clearhead.errors import DataError
 from clearhead.explain.head_kind import CountedPositions, HeadStatistics, HeadTotals
-from clearhead.explain.token_pairs import Advance, TokenPair, batch_of, batch_tokens, batches_of, no_progress
+from clearhead.explain.token_pairs import Advance, TokenPair, no_progress, read_batches
 from clearhead.model import Batch, SequenceModel
 from clearhead.model.heads import AttentionHead, every_head
 from clearhead.model.modes import evaluation_mode
@@ -32,14 +32,6 @@ class AttentionReader(Trace):
         super().__init__()
         self._receive = receive
         self._masks: dict[str, Tensor] = {}  # of the last attention layer, by its place
-
-    def at(self, *place: str | int) -> "AttentionReader":
-        """Return a child at `place`."""
-        child = AttentionReader.__new__(AttentionReader)
-        child.layout, child.givens, child.records = self.layout, self.givens, self.records
-        child._receive, child._masks = self._receive, self._masks
-        child.where = ".".join(str(part) for part in ([self.where] if self.where else []) + list(place))
-        return child
 
     def give(self, name: str, value: Any, **labels: Any) -> None:
         """Remember a mask, and ignore other values."""
@@ -76,12 +68,8 @@ def measure_attention(
         head: [np.empty(0, dtype=np.int64)] * len(pairs) for head in heads if "cross" in head.kind
     }
     with evaluation_mode(model), torch.inference_mode():
-        num_done = 0
-        for indices in batches_of(pairs, batch_tokens(model)):
-            advance(num_done, len(pairs))
-            batch = batch_of([pairs[index] for index in indices], model.config, model.device)
+        for indices, batch in read_batches(model, pairs, advance):
             _read_batch(model, batch, totals, {head: (rows, indices) for head, rows in peaks.items()})
-            num_done += len(indices)
     if not any(total.num_queries for total in totals.values()):
         raise DataError("no sentence has two tokens, so that attention has nothing to choose. Give longer sentences.")
     return AttentionSummary(tuple(total.statistics(head) for head, total in totals.items()), peaks)
@@ -106,8 +94,8 @@ def _read_batch(model: SequenceModel, batch: Batch, totals: Mapping[AttentionHea
 
     reader = AttentionReader(receive)
     memory = None if batch.source is None else model.encode(batch.source, probe=Probe(reader))
-    if batch.target is not None:
-        model.decode_states(model.shifted(batch.target), memory, probe=Probe(reader))
+    assert batch.target is not None
+    model.decode_states(model.shifted(batch.target), memory, probe=Probe(reader))
 
 
 def _counted(head: AttentionHead, batch: Batch, allowed: Tensor, model: SequenceModel) -> CountedPositions:

@@ -8,6 +8,7 @@ from typing import Any
 from clearhead.evaluation.tables import ScoreTable
 from clearhead.explain.head_report import HeadReport, HeadRow, MeasuredChange
 from clearhead.explain.pruning import PruningReport, PruningRow
+from clearhead.explain.traced_pass import KINDS
 
 _MEANINGS = (
     "head: layer and number, counted from 0, as in a trace",
@@ -20,11 +21,6 @@ _MEANINGS = (
     "of the offsets that at least two thirds of the queries can look at (* at least 90 %: positional)",
     "first, end: mean weight of the first token and of the end token",
 )
-_KINDS = {
-    "encoder.self_attention": "encoder",
-    "decoder.self_attention": "decoder",
-    "decoder.cross_attention": "cross",
-}
 
 # How to sort by a column: the most interesting head comes first, which is the one with the smallest of these values.
 _ORDERS: dict[str, Callable[[HeadRow], Any]] = {
@@ -55,11 +51,10 @@ def sorted_rows(report: HeadReport, column: str = "head", top: int | None = None
 def head_table(report: HeadReport, rows: Sequence[HeadRow] | None = None) -> ScoreTable:
     """Return one row for each head, or for each of the given ones."""
     shown_rows = report.rows if rows is None else rows
-    has_links = any(row.links is not None for row in report.rows)
-    columns = ["head", "kind", "confidence", "offset", "first", "end", *["AER %"] * has_links]
+    columns = ["head", "kind", "confidence", "offset", "first", "end", *["AER %"] * report.has_links]
     columns += ["importance", "Δ loss", "p", "Δ loss alone"]
     columns += [] if report.bleu is None else ["Δ BLEU", "p"]
-    cells = tuple(tuple(_cells(row, report, has_links=has_links)) for row in shown_rows)
+    cells = tuple(tuple(_cells(row, report)) for row in shown_rows)
     number = f"{len(report.rows)}" if len(cells) == len(report.rows) else f"{len(cells)} of {len(report.rows)}"
     return ScoreTable(f"{number} attention heads", tuple(columns), cells, tuple(head_notes(report)))
 
@@ -74,7 +69,7 @@ def to_csv(rows: Sequence[HeadRow | PruningRow]) -> str:
     return text.getvalue()
 
 
-def _cells(row: HeadRow, report: HeadReport, *, has_links: bool) -> list[str]:
+def _cells(row: HeadRow, report: HeadReport) -> list[str]:
     statistics = row.statistics
     mark = "*" if statistics.is_positional else ""
     cells = [
@@ -85,7 +80,7 @@ def _cells(row: HeadRow, report: HeadReport, *, has_links: bool) -> list[str]:
         f"{statistics.first_share:.2f}",
         "" if statistics.end_share is None else f"{statistics.end_share:.2f}",
     ]
-    if has_links:
+    if report.has_links:
         cells.append("" if row.links is None else f"{row.links.error:.1f}")
     cells += [f"{row.importance:.4f}", *_change_cells(row.loss, 4)]
     cells.append(f"{row.loss_alone:+.4f}{' best' if report.best_alone[row.head.where] == row.head else ''}")
@@ -99,7 +94,7 @@ def _change_cells(change: MeasuredChange, decimals: int) -> list[str]:
 def head_notes(report: HeadReport) -> list[str]:
     """Return what the numbers mean, with their signatures."""
     notes = list(_MEANINGS)
-    if any(row.links is not None for row in report.rows):
+    if report.has_links:
         signature = report.signatures.get("alignment_error")
         notes.append(
             "AER: alignment error rate of cross-attention, at the better of its two positions"
@@ -123,12 +118,11 @@ def head_notes(report: HeadReport) -> list[str]:
 
 def pruning_table(report: PruningReport) -> ScoreTable:
     """Return one row for each step; changes are those from the first row of the same part."""
-    kinds = list(report.rows[0].num_heads)
     has_bleu, has_parts = report.rows[0].bleu is not None, len({row.part for row in report.rows}) > 1
     columns = [
         *["removed from"] * has_parts,
         "heads",
-        *(_KINDS[kind] for kind in kinds),
+        *KINDS,
         "parameters",
         "loss",
         "Δ loss",
@@ -139,7 +133,7 @@ def pruning_table(report: PruningReport) -> ScoreTable:
     for row in report.rows:
         base = first.setdefault(row.part, row)
         cells = [*[row.part] * has_parts, str(row.total)]
-        cells += [str(row.num_heads[kind]) for kind in kinds]
+        cells += [str(row.num_heads[kind]) for kind in KINDS.values()]
         cells += [f"{row.num_parameters:,}", f"{row.loss.value:.4f}", f"{row.loss.value - base.loss.value:+.4f}"]
         if row.bleu is not None and base.bleu is not None:
             cells += [f"{row.bleu.value:.2f}", f"{row.bleu.value - base.bleu.value:+.2f}"]

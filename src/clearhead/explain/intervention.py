@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clearhead.errors import ConfigError, DataError, did_you_mean, printable
 from clearhead.explain.token_row import PUNCTUATION, TokenRow, is_unspaced, plain_word
@@ -16,7 +16,7 @@ from clearhead.model.heads import find_heads
 
 if TYPE_CHECKING:
     from clearhead.model import SequenceModel
-    from clearhead.model.gates import Gates, HeadGates
+    from clearhead.model.gates import Gates
     from clearhead.model.probed import StatePatch
 
 
@@ -80,23 +80,13 @@ class Intervention:
         if self.patch is not None and config.shape == "encoder-decoder":
             _layer_number(self.patch.layer, config)
 
-    def gates(self, model: "SequenceModel") -> "HeadGates":
+    def gates(self, model: "SequenceModel") -> "Gates":
         """Return the gates of the named heads; none if no heads are named."""
         from clearhead.model.gates import NO_GATES
 
         if not (self.without or self.uniform):
             return NO_GATES
         return gates_of_heads(model, without=self.without, uniform=self.uniform)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the data for JSON."""
-        patch = self.patch
-        return {
-            "without": list(self.without),
-            "uniform": list(self.uniform),
-            "swap": dict(self.swap),
-            "patch": patch and {"layer": patch.layer, "sentence": patch.sentence, "words": dict(patch.words)},
-        }
 
 
 def gates_of_heads(model: "SequenceModel", *, without: Sequence[str] = (), uniform: Sequence[str] = ()) -> "Gates":

@@ -24,6 +24,11 @@ class LoadedModel:
     vocabularies: Vocabularies
     name: str = ""
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the classes, which are numbers if they were given no others."""
+        return self.vocabularies.labels or tuple(map(str, range(self.model.config.num_classes or 0)))
+
 
 def open_model(
     path: str | Path | ModelFolder, *, device: DeviceName = "auto", precision: Precision = "auto"
@@ -37,11 +42,13 @@ def open_model(
     return LoadedModel(load_model(folder, device, precision).eval(), vocabularies, folder.vocabularies.absolute().name)
 
 
-def model_name(translator: Translator) -> str:
-    """Return the name of the folder that a translator was loaded from, without the name of its checkpoint."""
-    if not translator.files:
+def model_name(model: Translator | LoadedModel) -> str:
+    """Return the name of the folder that a model was loaded from, without the name of its checkpoint."""
+    if isinstance(model, LoadedModel):
+        return model.name
+    if not model.files:
         return ""
-    folder = translator.files[0].absolute().parent
+    folder = model.files[0].absolute().parent
     return folder.parent.name if folder.name in ("best", "last") else folder.name
 
 
@@ -52,8 +59,6 @@ def double_copy(model: SequenceModel) -> SequenceModel:
     return double
 
 
-def explained_model(model: SequenceModel, name: str) -> ExplainedModel:
+def explained_model(model: Translator | LoadedModel) -> ExplainedModel:
     """Return the facts about a model."""
-    assert isinstance(model, SequenceModel)
-    num_parameters = sum(parameter.numel() for parameter in model.parameters())
-    return ExplainedModel(name, model.config, num_parameters, str(model.dtype).removeprefix("torch."))
+    return ExplainedModel(model_name(model), model.model.config, str(model.model.dtype).removeprefix("torch."))

@@ -11,8 +11,8 @@ from clearhead.data.config import CorpusConfig
 from clearhead.data.corpora import read_texts as read_corpora
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError, DataError, printable
-from clearhead.explain.checks import check_new_folder, check_prunable, checked_config
-from clearhead.explain.head_selection import read_texts
+from clearhead.explain.checks import check_new_folder, check_pruning
+from clearhead.explain.head_selection import read_texts, with_tags
 from clearhead.explain.pruning import (
     Part,
     Progress,
@@ -23,21 +23,19 @@ from clearhead.explain.pruning import (
     measure,
     prune_in_steps,
     step_counts,
-    sweep,
 )
 from clearhead.explain.token_pairs import encode_pairs
 from clearhead.files.json_file import json_writer
-from clearhead.files.writing import FileWriter, copy_writer, move_folder, temporary_beside
+from clearhead.files.writing import move_folder, temporary_beside
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.head_removal import without_heads
-from clearhead.formats.marian import TOKENIZER_FILES
+from clearhead.formats.marian import tokenizer_copies
 from clearhead.formats.model_folder import ModelFolder, find_model, load_model, load_vocabularies
 from clearhead.model import Transformer
 from clearhead.model.device import choose_device
 from clearhead.model.heads import find_heads
 from clearhead.model.transformer import require_transformer
-from clearhead.text.special import language_tag
-from clearhead.text.tokeniser import FOLDER, split_tag
+from clearhead.text.tokeniser import FOLDER
 from clearhead.training.config import RunConfig, check_run_config
 from clearhead.training.launch import launch
 from clearhead.training.outcome import Outcome
@@ -57,6 +55,14 @@ class PruneRequest:
     search: SearchSettings | None = SearchSettings()  # None: no BLEU
     num_lines: int | None = None
 
+    def __post_init__(self) -> None:
+        if not 0 < self.keep <= 1:
+            raise ConfigError(
+                f"{self.keep:g} is not a share of heads to keep. Give a number above 0 and at most 1, such as 0.5 for "
+                "half.",
+                options=("keep",),
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class OpenedModel:
@@ -72,22 +78,20 @@ def open_for_pruning(
     path: str | Path, files: Sequence[str], request: PruneRequest, device: str = "auto"
 ) -> OpenedModel:
     """Load a translation model and its text: two files, or without files the validation text of its run."""
-    check_prunable(checked_config(path, "pruning"))
+    check_pruning(path, files, request.heads, None)
     folder = find_model(path)
     vocabularies = load_vocabularies(folder)
-    texts = (read_texts(*files) if len(files) == 2 else _validation_text(folder, files))[: request.num_lines]
+    texts = (read_texts(*files) if files else _validation_text(folder))[: request.num_lines]
     if not texts:
         raise DataError("there are no sentences to measure the model on. Give files with at least one line.")
-    if folder.language is not None and folder.language in vocabularies.source.tags:
-        tag = language_tag(folder.language)
-        texts = [(source if split_tag(source)[0] else f"{tag} {source}", target) for source, target in texts]
+    texts = with_tags(texts, folder.language, vocabularies)
     model = require_transformer(load_model(folder, choose_device(device)).eval(), "pruning")
-    return OpenedModel(folder, model.float(), PruningText(vocabularies, texts, request.search), model.dtype)
+    dtype = model.dtype
+    pairs = encode_pairs(model.float(), vocabularies, texts)
+    return OpenedModel(folder, model, PruningText(vocabularies, texts, pairs, request.search), dtype)
 
 
-def _validation_text(folder: ModelFolder, files: Sequence[str]) -> list[tuple[str, str]]:
-    if files:
-        raise ConfigError(f"give two files, sentences and their translations, or none; not {len(files)}.")
+def _validation_text(folder: ModelFolder) -> list[tuple[str, str]]:
     config = run_config(folder)
     valid = None if config is None else config.data.valid
     if config is None or valid is None:
@@ -128,24 +132,19 @@ def _steps(opened: OpenedModel, request: PruneRequest) -> Iterator[tuple[Transfo
     """Yield the model itself, then ever smaller ones, with their measurements."""
     model, text = opened.model, opened.text
     if not request.heads:
-        counts = step_counts(len(heads_in(model.config, request.part)), request.keep, request.num_steps)
+        num_heads = len(heads_in(model.config, request.part))
+        counts = step_counts(num_heads, max(1, round(num_heads * request.keep)), request.num_steps)
         yield from prune_in_steps(model, text, counts, request.part)
         return
-    heads, pairs = find_heads(request.heads, model.config), encode_pairs(model, text.vocabularies, text.texts)
-    for changed in (model, without_heads(model, heads)):
-        yield changed, measure(changed, text, pairs)
-
-
-def sweep_heads(opened: OpenedModel, request: PruneRequest, progress: Progress = lambda row: None) -> PruningReport:
-    """Measure a model with fewer and fewer heads, down to none; nothing is written."""
-    return sweep(opened.model, opened.text, request.num_steps, progress)
+    for changed in (model, without_heads(model, find_heads(request.heads, model.config))):
+        yield changed, measure(changed, text)
 
 
 def write_pruned(model: Transformer, target: Path, origin: ModelFolder, report: PruningReport) -> None:
     """Write a model with the vocabularies of its origin and the report; the folder appears when it is complete."""
     part = temporary_beside(target)
     try:
-        save_checkpoint(model, part, {REPORT: json_writer(report.to_dict()), **_tokenizer_files(origin.folder)})
+        save_checkpoint(model, part, {REPORT: json_writer(report.to_dict()), **tokenizer_copies(origin.folder)})
         if (origin.vocabularies / FOLDER).is_dir():
             shutil.copytree(origin.vocabularies / FOLDER, part / FOLDER)
         move_folder(part, target)
@@ -155,10 +154,6 @@ def write_pruned(model: Transformer, target: Path, origin: ModelFolder, report: 
         ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def _tokenizer_files(folder: Path) -> dict[str, FileWriter]:
-    return {name: copy_writer(folder / name) for name in TOKENIZER_FILES if (folder / name).is_file()}
 
 
 # Training after pruning

@@ -11,23 +11,17 @@ from typing import Any, Literal
 from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
-from clearhead.errors import ConfigError
 from clearhead.evaluation.scores import Score, bleu
-from clearhead.explain.head_importance import head_importance, mean_loss
-from clearhead.explain.token_pairs import TokenPair, encode_pairs
+from clearhead.explain.head_importance import head_importance, loss_score, mean_loss
+from clearhead.explain.token_pairs import TokenPair
+from clearhead.explain.traced_pass import KINDS, StackName
 from clearhead.formats.head_removal import without_heads
 from clearhead.formats.shapes import num_parameters
 from clearhead.model import ModelConfig, Transformer
 from clearhead.model.heads import AttentionHead, every_head
 from clearhead.text.tokeniser import Vocabularies
 
-Part = Literal["all", "encoder", "decoder", "cross"]
-PARTS: Mapping[Part, tuple[str, ...]] = {
-    "all": ("encoder.self_attention", "decoder.self_attention", "decoder.cross_attention"),
-    "encoder": ("encoder.self_attention",),
-    "decoder": ("decoder.self_attention",),
-    "cross": ("decoder.cross_attention",),
-}
+Part = Literal["all"] | StackName
 Progress = Callable[["PruningRow"], None]
 
 
@@ -37,6 +31,7 @@ class PruningText:
 
     vocabularies: Vocabularies
     texts: Sequence[tuple[str, str]]
+    pairs: Sequence[TokenPair]  # their tokens
     search: SearchSettings | None = SearchSettings()
 
 
@@ -88,7 +83,7 @@ class PruningReport:
 
 def heads_in(config: ModelConfig, part: Part = "all") -> list[AttentionHead]:
     """Return the heads of a model in one part of it."""
-    return [head for head in every_head(config) if head.kind in PARTS[part]]
+    return [head for head in every_head(config) if part == "all" or head.kind == KINDS[part]]
 
 
 def least_important(
@@ -103,68 +98,43 @@ def prune_in_steps(
     model: Transformer, text: PruningText, counts: Sequence[int], part: Part = "all"
 ) -> Iterator[tuple[Transformer, PruningRow]]:
     """Yield the model with `counts[0]` heads in a part of it, then with `counts[1]` … and its measurements."""
-    pairs = encode_pairs(model, text.vocabularies, text.texts)
     for count in counts:
         excess = len(heads_in(model.config, part)) - count
         if excess > 0:
-            model = without_heads(model, least_important(model, pairs, excess, part))
-        yield model, measure(model, text, pairs, part)
+            model = without_heads(model, least_important(model, text.pairs, excess, part))
+        yield model, measure(model, text, part)
 
 
-def measure(model: Transformer, text: PruningText, pairs: Sequence[TokenPair], part: Part = "all") -> PruningRow:
+def measure(model: Transformer, text: PruningText, part: Part = "all") -> PruningRow:
     """Return the size, the loss and the BLEU of a model."""
     kinds = [head.kind for head in every_head(model.config)]
-    signature = f"unit:token|log:e|eos:yes|sentences:{len(pairs)}|vocabulary:{text.vocabularies.digest[:12]}"
-    loss = Score("loss", mean_loss(model, pairs), signature, is_higher_better=False)
+    loss = loss_score(mean_loss(model, text.pairs), len(text.pairs), text.vocabularies)
     score = None
-    if text.search is not None and model.can_translate:
+    if text.search is not None:
         translator = Translator(text.vocabularies, TorchEngine(model))
         outputs = [output.text for output in translator.translate([source for source, _ in text.texts], text.search)]
         score = bleu(outputs, [target for _, target in text.texts])
-    present = [kind for kind in PARTS["all"] if _has(kind, model.config)]
-    counts = {kind: kinds.count(kind) for kind in present}
+    counts = {kind: kinds.count(kind) for kind in KINDS.values()}
     return PruningRow(part, counts, num_parameters(model.config), loss, score)
 
 
-def _has(kind: str, config: ModelConfig) -> bool:
-    """Return whether a model has this kind of attention, with or without heads."""
-    stacks = {"encoder-decoder": ("encoder", "decoder")}.get(config.shape, (config.shape,))
-    return kind.startswith(stacks) and (config.shape == "encoder-decoder" or not kind.endswith("cross_attention"))
-
-
-def check_keep(keep: float) -> float:
-    """Return the share of heads to keep, or raise ConfigError if it is none."""
-    if not 0 < keep <= 1:
-        raise ConfigError(
-            f"{keep:g} is not a share of heads to keep. Give a number above 0 and at most 1, such as 0.5 for half.",
-            options=("keep",),
-        )
-    return keep
-
-
-def step_counts(num_heads: int, keep: float, num_steps: int) -> list[int]:
-    """Return the numbers of heads from all down to the share `keep` (at least one head), in equal steps."""
-    last = max(1, round(num_heads * check_keep(keep)))
+def step_counts(num_heads: int, last: int, num_steps: int) -> list[int]:
+    """Return the numbers of heads from all down to `last`, in equal steps."""
     counts = [num_heads - round((num_heads - last) * step / num_steps) for step in range(num_steps + 1)]
-    return list(dict.fromkeys(counts))
-
-
-def sweep_counts(num_heads: int, num_steps: int) -> list[int]:
-    """Return the numbers of heads from all down to none, in equal steps."""
-    counts = [num_heads - round(num_heads * step / num_steps) for step in range(num_steps + 1)]
     return list(dict.fromkeys(counts))
 
 
 def sweep(
     model: Transformer, text: PruningText, num_steps: int, progress: Progress = lambda row: None
 ) -> PruningReport:
-    """Measure the model with fewer and fewer heads: of all kinds together, and of each kind alone."""
+    """Measure the model with fewer and fewer heads, down to none: of all kinds together, and of each kind alone."""
     rows = []
-    for part in PARTS:
+    parts: tuple[Part, ...] = ("all", *KINDS)
+    for part in parts:
         num_heads = len(heads_in(model.config, part))
         if not num_heads:
             continue
-        for _, row in prune_in_steps(model, text, sweep_counts(num_heads, num_steps), part):
+        for _, row in prune_in_steps(model, text, step_counts(num_heads, 0, num_steps), part):
             progress(row)
             rows.append(row)
     return PruningReport(tuple(rows))

@@ -3,13 +3,13 @@
 The records are plain numbers, to be written as JSON and drawn elsewhere without computing anything again.
 """
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from torch import Tensor
 
 from clearhead.decoding.alignment import Head, cross_attention
-from clearhead.decoding.search.beam import beam_search
+from clearhead.decoding.search.beam import SearchObserver, beam_search
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis, best_attainable
 from clearhead.decoding.search.rules import Rules
@@ -76,10 +76,6 @@ class RecordedSearch:
     best: tuple[Hypothesis, ...]
     stopped: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the search as data for JSON."""
-        return asdict(self)
-
 
 def explain_search(
     model: SequenceModel,
@@ -87,20 +83,20 @@ def explain_search(
     limit: int,
     settings: SearchSettings,
     constraints: Constraints = Constraints(),
-    head: Head | Literal["all", "none"] | None = None,
+    head: Head | Literal["all", "none"] = "none",
 ) -> RecordedSearch:
     """Search for translations of one sentence (S,); return every step of the search with the attention of a head."""
     recorder = SearchRecorder(settings, limit, model.config.eos)
     best = beam_search(model, source[None], [limit], settings, [constraints], recorder)[0]
     steps = tuple(recorder.steps)
     if head != "none":
-        steps = _with_attention(model, source, recorder, Head.usual(model.config) if head is None else head)
+        steps = _with_attention(model, source, recorder, head)
     return RecordedSearch(tuple(source.tolist()), steps, tuple(recorder.pool), tuple(best), recorder.stop_reason)
 
 
 @dataclass
-class SearchRecorder:
-    """A SearchObserver that records the search of one sentence."""
+class SearchRecorder(SearchObserver):
+    """Records the search of one sentence."""
 
     settings: SearchSettings
     limit: int
@@ -110,10 +106,6 @@ class SearchRecorder:
     survivors: list[list[list[int]]] = field(default_factory=list)  # the tokens of the kept hypotheses of each step
     pool: list[EndedHypothesis] = field(default_factory=list)
     stop_reason: str = ""
-
-    def is_wanted(self, number: int) -> bool:
-        """Return True."""
-        return True
 
     def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
         """Find the best tokens that a rule hides, and the name of the rule."""

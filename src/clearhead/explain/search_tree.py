@@ -1,10 +1,10 @@
 """A recorded beam search as a tree: every candidate is a node below the hypothesis that it continues."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
-from clearhead.decoding.search.hypothesis import Hypothesis, normalised
+from clearhead.decoding.search.hypothesis import normalised
 from clearhead.explain.search import Fate, RecordedSearch
 from clearhead.text.tokeniser import Tokeniser
 
@@ -31,26 +31,22 @@ class SearchNode:
 
 
 @dataclass(frozen=True)
+class FoundTranslation:
+    """An ended hypothesis, with its text."""
+
+    text: str
+    tokens: tuple[int, ...]
+    log_prob: float
+    score: float
+
+
+@dataclass(frozen=True)
 class SearchTree:
-    """The nodes of a search (node 0 is the start), why it stopped, and its best hypotheses with their texts."""
+    """Why a search stopped, its nodes (node 0 is the start), and its best hypotheses."""
 
-    nodes: tuple[SearchNode, ...]
     stopped: str
-    hypotheses: tuple[Hypothesis, ...]
-    texts: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the tree as data for JSON."""
-        best = [
-            {
-                "text": text,
-                "tokens": list(hypothesis.tokens),
-                "log_prob": hypothesis.log_prob,
-                "score": hypothesis.score,
-            }
-            for text, hypothesis in zip(self.texts, self.hypotheses, strict=True)
-        ]
-        return {"stopped": self.stopped, "nodes": [asdict(node) for node in self.nodes], "best": best}
+    nodes: tuple[SearchNode, ...]
+    best: tuple[FoundTranslation, ...]
 
 
 def search_tree(search: RecordedSearch, tokeniser: Tokeniser, length_penalty: float) -> SearchTree:
@@ -73,8 +69,12 @@ def search_tree(search: RecordedSearch, tokeniser: Tokeniser, length_penalty: fl
             nodes.append(node)
         slots = [node_of_slot[slot] for slot in sorted(node_of_slot)]
     _mark_best(nodes, search.best[0].tokens if search.best else ())
-    texts = tuple(tokeniser.decode([hypothesis.tokens for hypothesis in search.best]))
-    return SearchTree(tuple(nodes), search.stopped, search.best, texts)
+    texts = tokeniser.decode([hypothesis.tokens for hypothesis in search.best])
+    best = [
+        FoundTranslation(text, hypothesis.tokens, hypothesis.log_prob, hypothesis.score)
+        for text, hypothesis in zip(texts, search.best, strict=True)
+    ]
+    return SearchTree(search.stopped, tuple(nodes), tuple(best))
 
 
 def _mark_best(nodes: list[SearchNode], tokens: Sequence[int]) -> None:

@@ -16,16 +16,16 @@ _BATCH_TOKENS = {"cpu": 2048, "cuda": 16384}  # of the longer side, padding incl
 _MAX_LOGITS = 2**28  # numbers in one batch of logits: 1 GiB in float32
 
 
+def no_progress(*progress: object) -> None:
+    """Show nothing."""
+
+
 @dataclass(frozen=True)
 class TokenPair:
-    """The ids of a sentence and of its translation, both with eos; `source` is empty for a language model.
-
-    A classifier has a `label` instead of a target.
-    """
+    """The ids of a sentence and of its translation, both with eos; `source` is empty for a language model."""
 
     source: tuple[int, ...]
-    target: tuple[int, ...] = ()
-    label: int | None = None
+    target: tuple[int, ...]
 
 
 def encode_pairs(model: SequenceModel, vocabularies: Vocabularies, texts: Sequence[tuple[str, str]]) -> list[TokenPair]:
@@ -71,15 +71,16 @@ def batches_of(pairs: Sequence[TokenPair], max_tokens: int) -> Iterator[list[int
 
 def batch_of(pairs: Sequence[TokenPair], config: ModelConfig, device: torch.device) -> Batch:
     """Return pairs as a batch of a model."""
-    source, target, labels = None, None, None
-    if config.shape != "decoder":
-        source = padded([pair.source for pair in pairs], config.pad, device)
-    if config.shape != "encoder":
-        target = padded([pair.target for pair in pairs], config.pad, device)
-    elif all(pair.label is not None for pair in pairs):
-        labels = torch.tensor([pair.label for pair in pairs], device=device)
-    return Batch(source, target, labels)
+    source = padded([pair.source for pair in pairs], config.pad, device) if config.shape != "decoder" else None
+    return Batch(source, padded([pair.target for pair in pairs], config.pad, device))
 
 
-def no_progress(num_done: int, total: int) -> None:
-    """Show nothing."""
+def read_batches(
+    model: SequenceModel, pairs: Sequence[TokenPair], advance: Advance = no_progress
+) -> Iterator[tuple[list[int], Batch]]:
+    """Yield batches of pairs, each with the indices of its pairs."""
+    num_done = 0
+    for indices in batches_of(pairs, batch_tokens(model)):
+        advance(num_done, len(pairs))
+        yield indices, batch_of([pairs[index] for index in indices], model.config, model.device)
+        num_done += len(indices)

@@ -12,15 +12,11 @@ import numpy as np
 
 from clearhead.decoding.word_alignment import words_of
 from clearhead.errors import DataError, did_you_mean, printable
+from clearhead.text.scripts import UNSPACED, scripts_of
 from clearhead.text.tokeniser import Tokeniser
 from clearhead.worksheet.arrays import Array
 
 PUNCTUATION = ".,;:!?\"'()[]«»“”„¿¡।"
-# Thai and Lao, Burmese, Khmer, Japanese kana, Chinese characters (two blocks and their extensions)
-_UNSPACED = (
-    *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF)),
-    *((0x3040, 0x30FF), (0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF)),
-)
 _BROKEN = "\ufffd"  # what a part of the bytes of a character decodes to
 
 
@@ -103,7 +99,7 @@ class TokenRow:
 
 def is_unspaced(word: str) -> bool:
     """Return whether a word has a character of a script without spaces."""
-    return any(first <= ord(character) <= last for character in word for first, last in _UNSPACED)
+    return not UNSPACED.isdisjoint(scripts_of(word))
 
 
 def _by_piece(tokeniser: Tokeniser, ids: Sequence[int], tokens: Sequence[int]) -> list[tuple[str, list[int]]]:

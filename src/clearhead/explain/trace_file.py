@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import TraceError
-from clearhead.files.writing import write_file
 from clearhead.steps import Given, Record, Trace
 from clearhead.worksheet.arrays import AnyArray, Ids
 from clearhead.worksheet.rounding import Rounding
@@ -34,7 +33,7 @@ def save_trace(
     target_tokens: Sequence[str] = (),
 ) -> None:
     """Write one sentence of a trace to a worksheet JSON file, atomically; see `sheet_of_trace`."""
-    write_file(Path(path), sheet_of_trace(trace, sentence, title, tokens, target_tokens).to_json())
+    sheet_of_trace(trace, sentence, title, tokens, target_tokens).save(path)
 
 
 def sheet_of_trace(
@@ -96,12 +95,10 @@ class _Sentence:
 
     def _given_sides(self, record: Record, name: str) -> Sides:
         own = self._side(record)
-        if name == "allowed":
+        if name in ("allowed", "scores", "weights"):
             return own, self._key_side(record)
         if name in ("k", "v"):
             return self._key_side(record), ""
-        if name in ("scores", "weights"):
-            return own, self._key_side(record)
         counts_tokens = record.step.input(name).axes[:1] in ("T", "Q") or record.step.name == "join"
         return (own, "") if counts_tokens else ("", "")
 
@@ -109,9 +106,8 @@ class _Sentence:
         """Return the tokens that a record works on; keys and values of cross-attention belong to the source."""
         if _is_across(record.where) and {"key", "value"} & set(record.where.split(".")):
             return "source"
-        if _is_of_encoder(record.where) or record.step.name == "mean":  # a classifier's mean over its sentence
-            return "source"
-        return "target"
+        is_of_encoder = record.where.partition(".")[0] in ("input", "encoder")
+        return "source" if is_of_encoder or record.step.name == "mean" else "target"  # a classifier's mean
 
     def _key_side(self, record: Record) -> Side:
         return "source" if _is_across(record.where) else self._side(record)
@@ -121,12 +117,10 @@ class _Sentence:
         step = record.step.name
         if step == "score":
             return input_sides["q"][0], input_sides["k"][0]
-        if step in ("mean", "variance") and record.inputs["over"] != "features":
+        if step == "append" or record.inputs.get("over", "features") != "features":
             return "", ""
         if step == "join":
             return self.sides[id(record.inputs["parts"][0])]
-        if step == "append":
-            return "", ""
         if step == "multiply":  # of scores by a gate, or of states
             return input_sides["a"]
         height = len(self.arrays[id(record.value)])
@@ -293,7 +287,3 @@ def _is_across(where: str) -> bool:
     """Return whether a part of the decoder uses the states of the encoder: attention, or a recurrent start state."""
     words = where.split(".")
     return "cross_attention" in words or words[:2] == ["decoder", "start"]
-
-
-def _is_of_encoder(where: str) -> bool:
-    return where.partition(".")[0] in ("input", "encoder")

@@ -17,16 +17,16 @@ from clearhead.formats.head_removal import with_all_heads
 from clearhead.model.base import SequenceModel
 from clearhead.model.batch import Batch
 from clearhead.model.config import ModelConfig
-from clearhead.model.heads import AttentionHead
+from clearhead.model.heads import AttentionHead, every_head
 from clearhead.model.transformer import require_transformer
 from clearhead.steps import Record, Trace
 from clearhead.worksheet.arrays import Array
 
 StackName = Literal["encoder", "decoder", "cross"]
-_PLACES: dict[StackName, tuple[str, str]] = {
-    "encoder": ("encoder", "self_attention"),
-    "decoder": ("decoder", "self_attention"),
-    "cross": ("decoder", "cross_attention"),
+KINDS: Mapping[StackName, str] = {
+    "encoder": "encoder.self_attention",
+    "decoder": "decoder.self_attention",
+    "cross": "decoder.cross_attention",
 }
 
 
@@ -102,8 +102,7 @@ class AttentionStack:
 
     def head(self, layer: int, head: int) -> AttentionHead:
         """Return a head by its layer and number."""
-        stack, place = _PLACES[self.name]
-        return AttentionHead(f"{stack}.{self.layers[layer]}.{place}", head)
+        return AttentionHead(KINDS[self.name].replace(".", f".{self.layers[layer]}."), head)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +140,7 @@ def trace_pass(model: SequenceModel, source: Sequence[int] | None, target: Seque
     config = model.config
     stacks = {
         name: _stack(trace, name, removed_heads(config, name))
-        for name in _PLACES
+        for name in KINDS
         if trace.find("softmax", _pattern(name))
     }
     if config.architecture == "recurrent" and model.has_cross_attention:
@@ -158,19 +157,15 @@ def trace_pass(model: SequenceModel, source: Sequence[int] | None, target: Seque
 
 def removed_heads(config: ModelConfig, name: StackName) -> frozenset[tuple[int, int]]:
     """Return the layer and number of every head of one kind of attention that a pruned model has lost."""
-    stack, place = _PLACES[name]
-    num_layers = config.encoder_blocks if stack == "encoder" else config.decoder_blocks
-    numbers = tuple(range(config.num_heads))
     return frozenset(
-        (layer, head)
-        for layer in range(num_layers)
-        for head in set(numbers).difference(config.heads_kept.get(f"{stack}.{layer}.{place}", numbers))
+        (head.layer, head.number)
+        for head in every_head(config.model_copy(update={"heads_kept": {}}))
+        if head.kind == KINDS[name] and head.number not in config.heads_kept.get(head.where, (head.number,))
     )
 
 
 def _pattern(name: StackName) -> str:
-    stack, place = _PLACES[name]
-    return f"{stack}.*.{place}.head.*"
+    return KINDS[name].replace(".", ".*.") + ".head.*"
 
 
 def _stack(trace: Trace, name: StackName, removed: frozenset[tuple[int, int]]) -> AttentionStack:

@@ -16,20 +16,18 @@ from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.scoring import token_log_probs
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
-from clearhead.errors import ConfigError, DataError, printable
+from clearhead.errors import ConfigError
 from clearhead.explain.checks import require_heads
-from clearhead.explain.continuation import encoded_source
+from clearhead.explain.explained_text import row_of_text, translated_sentence
+from clearhead.explain.explanation_file import plain_data
 from clearhead.explain.intervention import Intervention, state_patch, swap_words
 from clearhead.explain.opening import LoadedModel
-from clearhead.explain.options import check_text
 from clearhead.explain.token_row import TokenRow
 from clearhead.model import Batch, SequenceModel
 from clearhead.model.modes import evaluation_mode
 from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.probed import ProbedModel
-from clearhead.text.tokeniser import Tokeniser
 
 Outcome = Literal["translation", "text", "classes"]
 
@@ -95,7 +93,7 @@ class WhatIf:
         return {
             "clearhead_what_if": 1,
             "kind": self.kind,
-            "change": self.intervention.to_dict(),
+            "change": plain_data(self.intervention),
             "source": self.source,
             "changed_source": self.changed_source,
             "before": self.before,
@@ -103,10 +101,7 @@ class WhatIf:
             "is_same": self.is_same,
             "tokens": [{**vars(token), "difference": token.difference} for token in self.tokens],
             "total": total and {"before": total.before, "after": total.after, "difference": total.difference},
-            "changed_tokens": [
-                {"position": one.position, "before": list(one.before), "after": list(one.after)}
-                for one in self.replacements
-            ],
+            "changed_tokens": plain_data(self.replacements),
             "log_prob": self.log_prob,
             "notes": list(self.notes),
         }
@@ -151,8 +146,9 @@ class _TranslationQuestion:
         changed_text = swap_words(text, self.intervention.swap)
         own, changed = (self._row(sentence) for sentence in (text, changed_text))
         view = self._changed_model(changed)
-        before = self._translated(translator, text)
-        after = self._translated(self._changed_translator(view), changed_text)
+        language = translator.pipeline(self.search, TranslationOptions(language=self.language)).options.language
+        before = translated_sentence(translator, text, self.search, language)
+        after = translated_sentence(self._changed_translator(view), changed_text, self.search, language)
         tokens = before.parts[0].hypotheses[0].tokens
         new_tokens = after.parts[0].hypotheses[0].tokens
         pieces, new_pieces = (vocabularies.target.pieces(ids) for ids in (tokens, new_tokens))
@@ -163,7 +159,9 @@ class _TranslationQuestion:
             changed_source=changed_text,
             before=before.text,
             after=after.text,
-            tokens=_token_changes(pieces, _log_probs(translator.model, own, tokens), _log_probs(view, changed, tokens)),
+            tokens=tuple(
+                map(TokenChange, pieces, _log_probs(translator.model, own, tokens), _log_probs(view, changed, tokens))
+            ),
             replacements=_replacements(pieces, new_pieces),
             log_prob=sum(_log_probs(view, changed, new_tokens)),  # as for the first one: no piece is hidden
             # a changed model is expected to write unlikely translations
@@ -171,8 +169,7 @@ class _TranslationQuestion:
         )
 
     def _row(self, text: str) -> TokenRow:
-        ids = encoded_source(self.translator, text, self.search, self.language)
-        return _checked_row(self.translator.model, self.translator.vocabularies.source, ids, text)
+        return row_of_text(self.translator, text, self.search, self.language)
 
     def _changed_model(self, row: TokenRow) -> SequenceModel:
         model, patch = self.translator.model, self.intervention.patch
@@ -186,24 +183,6 @@ class _TranslationQuestion:
             return self.translator
         return Translator(self.translator.vocabularies, TorchEngine(model), statistics=self.translator.statistics)
 
-    def _translated(self, translator: Translator, text: str) -> Translation:
-        language = self.translator.pipeline(self.search, TranslationOptions(language=self.language)).options.language
-        translation = translator.translate([text], self.search, TranslationOptions(language=language))[0]
-        if len(translation.parts) > 1:
-            raise DataError(
-                f"the text has {len(translation.parts)} sentences, which are translated one by one. Give one of them, "
-                f"such as '{printable(translation.parts[0].source[:80])}'."
-            )
-        return translation
-
-
-def _checked_row(model: SequenceModel, tokeniser: Tokeniser, ids: Sequence[int], text: str) -> TokenRow:
-    """Return the tokens of a text with the end token; raise DataError if the model cannot read so long a text."""
-    longest = model.config.position_limit
-    if longest is not None and len(ids) >= longest:
-        raise DataError(f"the text has {len(ids)} tokens, but this model reads at most {longest - 1}. Shorten it.")
-    return TokenRow.of(tokeniser, (*ids, model.config.eos), text)
-
 
 def _log_probs(model: SequenceModel, source: TokenRow | None, target: Sequence[int]) -> list[float]:
     """Return log P of every token of a target."""
@@ -211,10 +190,6 @@ def _log_probs(model: SequenceModel, source: TokenRow | None, target: Sequence[i
     with evaluation_mode(model), torch.inference_mode():
         rows = token_log_probs(model, source_ids, torch.tensor([list(target)], device=model.device))
     return [float(log_prob) for log_prob in rows[0]]
-
-
-def _token_changes(pieces: Sequence[str], before: Sequence[float], after: Sequence[float]) -> tuple[TokenChange, ...]:
-    return tuple(TokenChange(*values) for values in zip(pieces, before, after, strict=True))
 
 
 def _replacements(before: Sequence[str], after: Sequence[str]) -> tuple[TokenReplacement, ...]:
@@ -236,10 +211,10 @@ def _what_if_text(loaded: LoadedModel, text: str, intervention: Intervention) ->
         raise ConfigError(
             "a language model reads no source whose words or states could be changed. Change its heads only."
         )
-    row = _loaded_row(loaded, loaded.vocabularies.target, text)
+    row = row_of_text(loaded, text)
     changed = ProbedModel(loaded.model, Probe(gates=intervention.gates(loaded.model)))
     before, after = (_log_probs(model, None, row.ids) for model in (loaded.model, changed))
-    tokens = _token_changes(row.pieces, before, after)
+    tokens = tuple(map(TokenChange, row.pieces, before, after))
     return WhatIf("text", intervention, text, text, text, text, tokens)
 
 
@@ -250,21 +225,14 @@ def _what_if_classes(loaded: LoadedModel, text: str, intervention: Intervention)
     changed_text = swap_words(text, intervention.swap)
     before = _class_log_probs(loaded, text, NO_PROBE)
     after = _class_log_probs(loaded, changed_text, Probe(gates=intervention.gates(loaded.model)))
-    labels = loaded.vocabularies.labels or [str(number) for number in range(len(before))]
-    order = sorted(range(len(before)), key=lambda number: -before[number])
-    tokens = tuple(TokenChange(labels[number], before[number], after[number]) for number in order)
+    changes = map(TokenChange, loaded.labels, before, after)
+    tokens = tuple(sorted(changes, key=lambda change: -change.before))
     best, new_best = (max(tokens, key=attrgetter(side)).piece for side in ("before", "after"))
     return WhatIf("classes", intervention, text, changed_text, best, new_best, tokens)
 
 
 def _class_log_probs(loaded: LoadedModel, text: str, probe: Probe) -> list[float]:
-    row = _loaded_row(loaded, loaded.vocabularies.source, text)
+    row = row_of_text(loaded, text)
     with evaluation_mode(loaded.model), torch.inference_mode():
         logits = loaded.model(Batch(torch.tensor([row.ids], device=loaded.model.device)), probe=probe)
         return [float(log_prob) for log_prob in torch.log_softmax(logits[0].double(), dim=-1)]
-
-
-def _loaded_row(loaded: LoadedModel, tokeniser: Tokeniser, text: str) -> TokenRow:
-    ids = tokeniser.encode([text])[0]
-    check_text(text, ids, tokeniser)
-    return _checked_row(loaded.model, tokeniser, ids, text)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clearhead.errors import ConfigError, printable
-from clearhead.export.certificate import Certificate
-from clearhead.export.certificate_text import certificate_markdown
+from clearhead.export.certificate import Certificate, certificate_markdown
 from clearhead.export.targets import TITLES, ExportFormat
 from clearhead.files.reading import read_file, utf8_text
 from clearhead.formats.built_in import DESCRIPTION, ModelDescription, read_description
@@ -81,10 +80,10 @@ _SNIPPETS: dict[ExportFormat, str] = {
 }  # fmt: skip
 
 
-def write_card(model: ModelFolder, folder: Path, certificate: Certificate, example: str, licence: str | None) -> None:
-    """Write README.md, and LICENSE if it is known; `licence` is a name, or the name of a file with its text."""
-    description = _description(model)
-    terms = _licence(licence, description, is_required=certificate.target == "hub-folder")
+def write_card(
+    model: ModelFolder, folder: Path, certificate: Certificate, example: str, terms: "LicenceTerms | None"
+) -> None:
+    """Write README.md, and LICENSE if the licence is known."""
     if terms is not None:
         (folder / LICENCE).write_text(terms.text, encoding="utf-8")
     (folder / CARD).write_text(_card(model, certificate, example, terms), encoding="utf-8")
@@ -98,17 +97,17 @@ class LicenceTerms:
     text: str
 
 
-def check_licence(model: ModelFolder, target: ExportFormat, licence: str | None) -> None:
-    """Raise ConfigError before any work if the licence of the weights is needed and not known."""
-    _licence(licence, _description(model), is_required=target == "hub-folder")
-
-
 def _description(model: ModelFolder) -> ModelDescription | None:
     path = model.folder / DESCRIPTION
     return read_description(path) if path.is_file() else None
 
 
-def _licence(licence: str | None, description: ModelDescription | None, *, is_required: bool) -> LicenceTerms | None:
+def licence_terms(model: ModelFolder, target: ExportFormat, licence: str | None) -> LicenceTerms | None:
+    """Return the licence of the weights, or raise ConfigError if it is needed and not known.
+
+    `licence` is a name, or the name of a file with its text; by default, it is that of a built-in model.
+    """
+    description = _description(model)
     if licence is not None and len(licence) > _MAX_LICENCE:
         raise ConfigError(
             f"the name of the licence has {len(licence)} characters. Give a short name, or a file.",
@@ -119,7 +118,7 @@ def _licence(licence: str | None, description: ModelDescription | None, *, is_re
         return LicenceTerms(next((line.strip() for line in text.splitlines() if line.strip()), "other"), text)
     name = licence or (description.licence if description is not None else None)
     if name is None or not name.strip():
-        if is_required:
+        if target == "hub-folder":
             raise ConfigError(
                 "the licence of the weights is not known, and a hub needs it. State it, such as CC-BY-4.0, or give a "
                 "file with its text; the licences of the training text decide what is allowed.",

@@ -10,29 +10,18 @@ from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
-from clearhead.evaluation.counts import compute_counts
+from clearhead.evaluation.scores import compute_counts
 from clearhead.evaluation.significance import difference_interval
 from clearhead.export.certificate import BleuDifference, Divergence, NumericDifference
 from clearhead.export.probe import ComparedProgram
 from clearhead.export.sentences import ComparisonText
 from clearhead.formats.ctranslate2 import HIDDEN_LOGIT
+from clearhead.formats.model_folder import ModelFolder, load_config, load_statistics, load_vocabularies
 from clearhead.model.config import ModelConfig
 from clearhead.model.numpy_transformer import Array, log_softmax
-from clearhead.text.statistics import TextStatistics
-from clearhead.text.tokeniser import Vocabularies
 
 _WARM_UP = 4  # sentences that are translated before the time is measured
 _BATCH = 16  # sentences whose logits are in memory at a time
-
-
-@dataclass(frozen=True, eq=False)
-class TranslationSetting:
-    """What both programs share: the vocabularies, the statistics of the text, and the target language."""
-
-    vocabularies: Vocabularies
-    statistics: TextStatistics
-    language: str | None
-    config: ModelConfig
 
 
 @dataclass(frozen=True)
@@ -56,10 +45,11 @@ class _Row:
     target: tuple[int, ...]
 
 
-def translate_timed(probe: ComparedProgram, setting: TranslationSetting, sentences: Sequence[str]) -> TimedTranslations:
-    """Translate sentences by greedy search."""
-    translator = Translator(setting.vocabularies, probe.engine, statistics=setting.statistics)
-    language = setting.language if setting.language in setting.vocabularies.source.tags else None
+def translate_timed(probe: ComparedProgram, model: ModelFolder, sentences: Sequence[str]) -> TimedTranslations:
+    """Translate sentences by greedy search, with the vocabularies and the target language of the model."""
+    vocabularies = load_vocabularies(model)
+    translator = Translator(vocabularies, probe.engine, statistics=load_statistics(model))
+    language = model.language if model.language in vocabularies.source.tags else None
     options = TranslationOptions(language=language, has_scores=False)
     translator.translate(sentences[:_WARM_UP], SearchSettings(), options)
     start = time.perf_counter()
@@ -68,11 +58,10 @@ def translate_timed(probe: ComparedProgram, setting: TranslationSetting, sentenc
 
 
 def compare_numbers(
-    original: ComparedProgram, exported: ComparedProgram, setting: TranslationSetting, lines: Sequence[Translation]
+    original: ComparedProgram, exported: ComparedProgram, config: ModelConfig, lines: Sequence[Translation]
 ) -> NumericDifference | None:
     """Compare logits, or log-probabilities where a program returns no logits, on the translations of the model."""
     assert original.logits is not None, "the model itself returns logits"
-    config = setting.config
     largest = total = 0.0
     num_values = num_tokens = 0
     for batch in _batches(lines, config.eos):
@@ -125,7 +114,7 @@ def _log_prob_differences(
 
 
 def find_divergence(
-    original: ComparedProgram, setting: TranslationSetting, first: Sequence[Translation], second: Sequence[Translation]
+    original: ComparedProgram, model: ModelFolder, first: Sequence[Translation], second: Sequence[Translation]
 ) -> Divergence | None:
     """Return the first sentence, and its first token, in which two sets of translations differ."""
     for line, other in zip(first, second, strict=True):
@@ -135,22 +124,23 @@ def find_divergence(
         for part, twin in zip(line.parts, other.parts, strict=True):
             tokens, others = (own.hypotheses[0].tokens if own.hypotheses else () for own in (part, twin))
             if tokens != others:
-                return _divergence(original, setting, line.number, number, (part.ids, tokens, others))
+                return _divergence(original, model, line.number, number, (part.ids, tokens, others))
             number += len(tokens)
     return None
 
 
 def _divergence(
-    original: ComparedProgram, setting: TranslationSetting, line: int, before: int, ids: tuple[tuple[int, ...], ...]
+    original: ComparedProgram, model: ModelFolder, line: int, before: int, ids: tuple[tuple[int, ...], ...]
 ) -> Divergence:
     source, tokens, others = ids
     pairs = zip(tokens, others, strict=False)
     place = next((number for number, (one, two) in enumerate(pairs) if one != two), min(len(tokens), len(others)))
     margin = None
     if place < min(len(tokens), len(others)) and original.logits is not None:
-        logits = original.logits([(*source, setting.config.eos)], [tokens])[0, place]
+        logits = original.logits([(*source, load_config(model).eos)], [tokens])[0, place]
         margin = float(logits[tokens[place]] - logits[others[place]])
-    names = [setting.vocabularies.target.pieces(row[place : place + 1]) for row in (tokens, others)]
+    tokeniser = load_vocabularies(model).target
+    names = [tokeniser.pieces(row[place : place + 1]) for row in (tokens, others)]
     own, other = (name[0] if name else "" for name in names)
     return Divergence(sentence=line, token=before + place + 1, original=own, exported=other, margin=margin)
 

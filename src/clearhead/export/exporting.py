@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING
 
 from clearhead import __version__
 from clearhead.errors import CheckpointError, ClearheadError, not_installed, printable
-from clearhead.export.card import check_licence, write_card
-from clearhead.export.certificate import CERTIFICATE, CERTIFICATE_TEXT, Certificate, ExportComparison, Limits
-from clearhead.export.certificate_text import certificate_markdown
+from clearhead.export.card import licence_terms, write_card
+from clearhead.export.certificate import (
+    CERTIFICATE,
+    CERTIFICATE_TEXT,
+    Certificate,
+    ExportComparison,
+    Limits,
+    certificate_markdown,
+)
 from clearhead.export.folders import WEIGHT_FILES, ExportPlan, finish, write_files
 from clearhead.export.sentences import ComparisonText, TextChoice, read_comparison_text
 from clearhead.export.targets import ExportFormat, check_model, check_target
@@ -24,7 +30,7 @@ from clearhead.files.json_file import json_bytes
 from clearhead.files.writing import move_folder, temporary_beside
 from clearhead.formats.export_file import RUNTIMES
 from clearhead.formats.files import WEIGHTS
-from clearhead.formats.model_folder import ModelFolder, find_model, load_config, load_statistics, load_vocabularies
+from clearhead.formats.model_folder import ModelFolder, find_model, load_config, load_vocabularies
 
 if TYPE_CHECKING:
     from clearhead.export.probe import ComparedProgram
@@ -67,7 +73,8 @@ def export_model(request: ExportRequest) -> Certificate:
     target, precision = check_target(request.target, request.precision)
     check_new_folder(request.folder)
     model = find_model(request.model)
-    _check_exportable(model, target, request.licence)
+    _check_exportable(model, target)
+    licence = licence_terms(model, target, request.licence)
     text = read_comparison_text(request.text, model)
     part = temporary_beside(request.folder)
     try:
@@ -80,7 +87,7 @@ def export_model(request: ExportRequest) -> Certificate:
             raise DriftError(certificate)
         (part / CERTIFICATE).write_bytes(json_bytes(certificate.to_dict()))
         (part / CERTIFICATE_TEXT).write_text(certificate_markdown(certificate), encoding="utf-8")
-        write_card(model, part, certificate, text.sources[0], request.licence)
+        write_card(model, part, certificate, text.sources[0], licence)
         finish(part)
         move_folder(part, request.folder)
     except OSError as wrong:
@@ -108,7 +115,7 @@ def check_new_folder(folder: Path) -> None:
         raise CheckpointError(f"the folder of {shown} does not exist. Create it first.", options=("output",))
 
 
-def _check_exportable(model: ModelFolder, target: ExportFormat, licence: str | None) -> None:
+def _check_exportable(model: ModelFolder, target: ExportFormat) -> None:
     if model.runtime is not None:
         raise CheckpointError(
             f"{printable(str(model.folder))} is an export to {RUNTIMES[model.runtime]} itself. Export the model that "
@@ -120,30 +127,22 @@ def _check_exportable(model: ModelFolder, target: ExportFormat, licence: str | N
             raise ClearheadError(not_installed(f"export to {target}", package, extra))
     check_model(load_config(model), target)
     load_vocabularies(model)
-    check_licence(model, target, licence)
 
 
 def certify(plan: ExportPlan, text: ComparisonText) -> Certificate:
     """Compare the files of an export with their model on some sentences."""
-    from clearhead.export.comparison import (
-        TranslationSetting,
-        compare_bleu,
-        compare_numbers,
-        find_divergence,
-        translate_timed,
-    )
+    from clearhead.export.comparison import compare_bleu, compare_numbers, find_divergence, translate_timed
     from clearhead.export.probe import torch_probe
 
     model = plan.model
-    setting = TranslationSetting(load_vocabularies(model), load_statistics(model), model.language, load_config(model))
     original = torch_probe(model)
     exported = _open_export(plan)
-    first, second = (translate_timed(probe, setting, text.sources) for probe in (original, exported))
+    first, second = (translate_timed(probe, model, text.sources) for probe in (original, exported))
     comparison = ExportComparison(
         sentences=len(text.sources),
         identical=sum(one == two for one, two in zip(first.texts, second.texts, strict=True)),
-        numbers=compare_numbers(original, exported, setting, first.lines),
-        divergence=find_divergence(original, setting, first.lines, second.lines),
+        numbers=compare_numbers(original, exported, load_config(model), first.lines),
+        divergence=find_divergence(original, model, first.lines, second.lines),
         bleu=compare_bleu(text, first.texts, second.texts),
         same_tokens=_same_tokens(plan, text),
         original_speed=first.speed,

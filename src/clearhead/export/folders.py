@@ -5,20 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from clearhead import __version__
 from clearhead.export.targets import ExportFormat, ExportPrecision
 from clearhead.files.json_file import json_bytes, json_writer
 from clearhead.files.manifest import MANIFEST
 from clearhead.files.writing import FileWriter, copy_writer, sync_file, write_manifest
-from clearhead.formats.arrays import ModelArrays
+from clearhead.formats.arrays import ModelArrays, check_float16
 from clearhead.formats.built_in import DESCRIPTION
-from clearhead.formats.config_file import FORMAT, MARK, VERSION
+from clearhead.formats.config_file import config_data
 from clearhead.formats.ctranslate2 import TokenNames, convert
 from clearhead.formats.export_file import (
     CTRANSLATE2_MODEL,
     EXPORT,
+    EXPORT_FORMAT,
     ONNX_ENCODER,
     ONNX_STEP,
     ExportDescription,
@@ -26,15 +25,10 @@ from clearhead.formats.export_file import (
 )
 from clearhead.formats.files import CONFIG, WEIGHTS, array_writer
 from clearhead.formats.int8 import to_int8
+from clearhead.formats.marian_config import TOKENIZER_FILES
 from clearhead.formats.model_folder import ModelFolder, load_arrays, load_model, load_vocabularies
-from clearhead.formats.shapes import beyond_float16
 from clearhead.text.tokeniser import FOLDER, Tokeniser, Vocabularies
 
-_LARGEST_FLOAT16 = 65504.0
-_TOKENIZER_FILES = (
-    *("source.spm", "target.spm", "vocab.json", "target_vocab.json"),
-    *("tokenizer_config.json", "special_tokens_map.json"),
-)
 WEIGHT_FILES: Mapping[ExportFormat, tuple[str, ...]] = {
     "ctranslate2": (CTRANSLATE2_MODEL,),
     "onnx": (ONNX_ENCODER, ONNX_STEP),
@@ -55,14 +49,13 @@ class ExportPlan:
 
 def write_files(plan: ExportPlan) -> None:
     """Write the model and its tokeniser into the folder, which exists and is empty."""
-    if plan.target == "marian":
-        _write_marian(plan)
-    elif plan.target == "hub-folder":
-        _write_checkpoint(plan)
-    elif plan.target == "onnx":
-        _write_onnx(plan)
-    else:
-        _write_ctranslate2(plan)
+    write = {
+        "ctranslate2": _write_ctranslate2,
+        "onnx": _write_onnx,
+        "marian": _write_marian,
+        "hub-folder": _write_checkpoint,
+    }
+    write[plan.target](plan)
     if plan.target != "marian":
         copy_tokeniser(plan.model, plan.folder)
 
@@ -71,7 +64,7 @@ def copy_tokeniser(model: ModelFolder, folder: Path) -> None:
     """Copy the tokeniser of a model and the description of a built-in one."""
     if (model.vocabularies / FOLDER).is_dir():
         shutil.copytree(model.vocabularies / FOLDER, folder / FOLDER)
-    for name in (*_TOKENIZER_FILES, DESCRIPTION):
+    for name in (*TOKENIZER_FILES, DESCRIPTION):
         if (model.folder / name).is_file():
             shutil.copyfile(model.folder / name, folder / name)
 
@@ -91,7 +84,15 @@ def _umask(folder: Path) -> int:
 
 
 def _description(plan: ExportPlan, runtime: Runtime, arrays: ModelArrays) -> bytes:
-    return json_bytes(ExportDescription(runtime, plan.precision, plan.model.fingerprint, arrays.config).to_dict())
+    description = ExportDescription(
+        clearhead_export=EXPORT_FORMAT,
+        clearhead_version=__version__,
+        runtime=runtime,
+        precision=plan.precision,
+        origin=plan.model.fingerprint,
+        model=arrays.config.model_dump(mode="json"),
+    )
+    return json_bytes(description.model_dump())
 
 
 def _write_ctranslate2(plan: ExportPlan) -> None:
@@ -135,16 +136,14 @@ def _write_checkpoint(plan: ExportPlan) -> None:
     arrays = load_arrays(plan.model)
     stored = dict(arrays.arrays)
     if plan.precision == "float16":
-        for name, array in stored.items():
-            if array.size and float(np.abs(array).max()) > _LARGEST_FLOAT16:
-                raise beyond_float16(name)
+        check_float16(arrays)
     writers: dict[str, FileWriter] = {
         WEIGHTS: array_writer(
             to_int8(stored)
             if plan.precision == "int8"
             else {name: array.astype(plan.precision) for name, array in stored.items()}
         ),
-        CONFIG: json_writer({MARK: FORMAT, VERSION: __version__, **arrays.config.model_dump(mode="json")}),
+        CONFIG: json_writer(config_data(arrays.config)),
     }
     own = plan.model.folder / "alignment.json"  # the head whose attention aligns words, if it was chosen
     if own.is_file():

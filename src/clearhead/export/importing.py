@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from clearhead import __version__
 from clearhead.errors import CheckpointError, printable
 from clearhead.export.card import CARD, LICENCE
 from clearhead.export.exporting import check_new_folder, unwritable
@@ -17,7 +16,7 @@ from clearhead.files.json_file import json_writer
 from clearhead.files.reading import missing_file_hint
 from clearhead.files.writing import move_folder, temporary_beside
 from clearhead.formats.arrays import ModelArrays
-from clearhead.formats.config_file import FORMAT, MARK, VERSION
+from clearhead.formats.config_file import config_data
 from clearhead.formats.export_file import RUNTIMES
 from clearhead.formats.files import CONFIG, MARIAN_ADVICE, WEIGHTS, array_writer, find_files
 from clearhead.formats.model_folder import ModelFolder, find_model, load_arrays, load_vocabularies
@@ -46,7 +45,7 @@ def import_model(source: str | Path, folder: str | Path) -> ImportResult:
     try:
         part.mkdir()
         array_writer(arrays.arrays)(part / WEIGHTS)
-        json_writer({MARK: FORMAT, VERSION: __version__, **arrays.config.model_dump(mode="json")})(part / CONFIG)
+        json_writer(config_data(arrays.config))(part / CONFIG)
         copy_tokeniser(model, part)
         for name in (CARD, LICENCE):
             if (model.folder / name).is_file():

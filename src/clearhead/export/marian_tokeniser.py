@@ -4,8 +4,8 @@ import json
 
 from clearhead.errors import CheckpointError
 from clearhead.files.json_file import json_writer
-from clearhead.files.writing import FileWriter, bytes_writer, copy_writer
-from clearhead.formats.marian import TOKENIZER_FILES
+from clearhead.files.writing import FileWriter, bytes_writer
+from clearhead.formats.marian import tokenizer_copies
 from clearhead.formats.model_folder import ModelFolder, load_config, load_statistics, load_vocabularies
 from clearhead.text.special import PIECES
 from clearhead.text.tokeniser import FOLDER, Tokeniser
@@ -15,9 +15,9 @@ _UNKNOWN_LANGUAGE = "und"  # the code of ISO 639 for a language that is not know
 
 def tokenizer_writers(model: ModelFolder) -> dict[str, FileWriter]:
     """Return what writes the files of the tokenizer: copies of an OPUS-MT model's own, or new ones."""
-    own = [name for name in TOKENIZER_FILES if (model.folder / name).is_file()]
+    own = tokenizer_copies(model.folder)
     if own and not (model.vocabularies / FOLDER).is_dir():
-        return {name: copy_writer(model.folder / name) for name in own}
+        return own
     vocabularies, config = load_vocabularies(model), load_config(model)
     ids = _ids(vocabularies.source, config.source_vocabulary)
     is_joint = vocabularies.is_joint

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clearhead.decoding.engines.stepwise_engine import StepwiseEngine
-from clearhead.formats.onnx_transformer import past_names
+from clearhead.decoding.engines.numpy_engine import StepwiseEngine
+from clearhead.formats.onnx_transformer import key_value_names
 from clearhead.model.config import ModelConfig
 from clearhead.model.numpy_transformer import Array, Ids
 
@@ -48,7 +48,7 @@ class OnnxTransformer:
             for graph in (encoder, step)
         )
         self._memory_names = [output.name for output in self._encoder.get_outputs()]
-        self._past_names = past_names(config, "past")
+        self._past_names = key_value_names(config, "past")
 
     def encode(self, source: Ids) -> OnnxCache:
         """Encode sentences (B, S), padded on the right; return a cache in which nothing is decoded yet."""

@@ -1,9 +1,9 @@
 """What is compared: a program that translates, and its logits or log-probabilities on given translations."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -19,20 +19,14 @@ from clearhead.model.modes import evaluation_mode
 from clearhead.model.numpy_transformer import Array
 
 Rows = Sequence[Sequence[int]]
+_CPU = torch.device("cpu")
 
 
-class LogitSource(Protocol):
-    """Computes the logits (B, T, V) of every token of translations, given the tokens before it."""
-
-    def __call__(self, sources: Rows, targets: Rows) -> Array:
-        """Return logits; sources end with eos, and rows after the end of a target have no meaning."""
-
-
-class LogProbSource(Protocol):
-    """Computes the log-probabilities of the tokens of translations."""
-
-    def __call__(self, sources: Rows, targets: Rows) -> list[list[float]]:
-        """Return one list for each target; it can be shorter than a target that has not ended."""
+# From sources, which end with eos, and targets: the logits (B, T, V) of every token, given the tokens before it. Rows
+# after the end of a target have no meaning.
+LogitSource = Callable[[Rows, Rows], Array]
+# From the same: the log-probabilities of the tokens. A list can be shorter than a target that has not ended.
+LogProbSource = Callable[[Rows, Rows], list[list[float]]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ def torch_probe(model: ModelFolder) -> ComparedProgram:
     """Return the model in PyTorch, in float32 on a CPU."""
     engine = open_torch(model, "cpu", "float32")
     return ComparedProgram(
-        engine, f"torch {metadata.version('torch').partition('+')[0]}, cpu, float32", _TorchLogits(engine)
+        engine, f"torch {metadata.version('torch').partition('+')[0]}, cpu, float32", partial(_torch_logits, engine)
     )
 
 
@@ -59,57 +53,36 @@ def onnx_probe(folder: ModelFolder) -> ComparedProgram:
     encoder, step = ((folder.folder / name).read_bytes() for name in (ONNX_ENCODER, ONNX_STEP))
     engine = OnnxEngine(OnnxTransformer(description.config, encoder, step), description.precision)
     described = f"onnxruntime {metadata.version('onnxruntime')}, cpu, {description.precision}"
-    return ComparedProgram(engine, described, _OnnxLogits(engine))
+    return ComparedProgram(engine, described, partial(_onnx_logits, engine))
 
 
 def ctranslate2_probe(folder: ModelFolder, precision: str) -> ComparedProgram:
     """Return an export to CTranslate2, which does not return logits."""
     engine = open_ctranslate2(folder, "cpu", "int8" if precision == "int8" else "float32")
     described = f"ctranslate2 {metadata.version('ctranslate2')}, cpu, {precision}"
-    return ComparedProgram(engine, described, log_probs=_CTranslate2LogProbs(engine))
+    return ComparedProgram(engine, described, log_probs=partial(_ctranslate2_log_probs, engine))
 
 
-@dataclass(frozen=True)
-class _TorchLogits:
-    engine: TorchEngine
-
-    def __call__(self, sources: Rows, targets: Rows) -> Array:
-        model = self.engine.model
-        with evaluation_mode(model), torch.inference_mode():
-            source, target = (padded(rows, model.config.pad, model.device) for rows in (sources, targets))
-            logits = model.decode(model.shifted(target), model.encode(source))
-        return np.asarray(logits.float().cpu().numpy(), dtype=np.float32)
+def _torch_logits(engine: TorchEngine, sources: Rows, targets: Rows) -> Array:
+    model = engine.model
+    with evaluation_mode(model), torch.inference_mode():
+        source, target = (padded(rows, model.config.pad, model.device) for rows in (sources, targets))
+        logits = model.decode(model.shifted(target), model.encode(source))
+    return np.asarray(logits.float().cpu().numpy(), dtype=np.float32)
 
 
-@dataclass(frozen=True)
-class _OnnxLogits:
-    engine: OnnxEngine
-
-    def __call__(self, sources: Rows, targets: Rows) -> Array:
-        model = self.engine.model
-        config = model.config
-        cache = model.encode(_padded(sources, config.pad))
-        target = _padded(targets, config.pad)  # (B, T)
-        inputs = np.concatenate((np.full((len(target), 1), config.start_id), target[:, :-1]), axis=1)
-        steps = [model.step(inputs[:, [place]], cache)[:, 0] for place in range(inputs.shape[1])]
-        return np.stack(steps, axis=1)  # (B, T, V)
+def _onnx_logits(engine: OnnxEngine, sources: Rows, targets: Rows) -> Array:
+    model, config = engine.model, engine.model.config
+    source, target = (padded(rows, config.pad, _CPU).numpy() for rows in (sources, targets))
+    cache = model.encode(source)
+    inputs = np.concatenate((np.full((len(target), 1), config.start_id), target[:, :-1]), axis=1)
+    steps = [model.step(inputs[:, [place]], cache)[:, 0] for place in range(inputs.shape[1])]
+    return np.stack(steps, axis=1)  # (B, T, V)
 
 
-@dataclass(frozen=True)
-class _CTranslate2LogProbs:
-    engine: CTranslate2Engine
-
-    def __call__(self, sources: Rows, targets: Rows) -> list[list[float]]:
-        eos = self.engine.config.eos
-        # CTranslate2 adds eos, for which a translation that was cut at the length limit has no room: its last token
-        # is not scored
-        without_end = [row[:-1] for row in targets]
-        scored = self.engine.log_probs(sources, without_end)
-        return [log_probs[: len(row) - (row[-1] != eos)] for row, log_probs in zip(targets, scored, strict=True)]
-
-
-def _padded(rows: Rows, pad: int) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]]":
-    array = np.full((len(rows), max(map(len, rows))), pad, dtype=np.int64)
-    for number, row in enumerate(rows):
-        array[number, : len(row)] = row
-    return array
+def _ctranslate2_log_probs(engine: CTranslate2Engine, sources: Rows, targets: Rows) -> list[list[float]]:
+    eos = engine.config.eos
+    # CTranslate2 adds eos, for which a translation that was cut at the length limit has no room: its last token is not
+    # scored
+    scored = engine.log_probs(sources, [row[:-1] for row in targets])
+    return [log_probs[: len(row) - (row[-1] != eos)] for row, log_probs in zip(targets, scored, strict=True)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clearhead.data.phrasebook import pairs
 from clearhead.errors import ConfigError, DataError, printable
-from clearhead.files.input import whole_input
+from clearhead.files.line_input import whole_input
 from clearhead.formats import built_in
 from clearhead.formats.model_folder import ModelFolder
 

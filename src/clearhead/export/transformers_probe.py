@@ -1,7 +1,7 @@
 """A MarianMT folder run by the library transformers: greedy search with `generate`, logits, and its tokenizer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from clearhead.decoding.engines.engine import EngineNeeds, ModelInfo, Request, batches_by_length
+from clearhead.decoding.engines.engine import EngineNeeds, Request, batches_by_length
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.export.probe import ComparedProgram, Rows
@@ -37,11 +37,6 @@ class TransformersEngine:
         self.config = config
         self.described = f"transformers {metadata.version('transformers')}, cpu, float32"
         self.model: Any = transformers.MarianMTModel.from_pretrained(str(folder), dtype=torch.float32).eval()
-
-    @property
-    def info(self) -> ModelInfo:
-        """The special ids and the length limit of the model."""
-        return ModelInfo.of(self.config)
 
     def lacks(self, needs: EngineNeeds) -> str | None:
         """Return why it does not support `needs`, or None: here it only searches greedily."""
@@ -75,24 +70,20 @@ class TransformersEngine:
         return Hypothesis(translation, (), float("nan"), has_ended=translation[-1:] == (eos,))
 
 
-@dataclass(frozen=True)
-class _MarianLogits:
-    engine: TransformersEngine
-
-    def __call__(self, sources: Rows, targets: Rows) -> Array:
-        config = self.engine.config
-        source, target = (padded(rows, config.pad, _CPU) for rows in (sources, targets))
-        inputs = torch.cat((torch.full_like(target[:, :1], config.start_id), target[:, :-1]), dim=1)
-        with torch.inference_mode():
-            mask = (source != config.pad).long()
-            logits = self.engine.model(input_ids=source, attention_mask=mask, decoder_input_ids=inputs).logits
-        return np.asarray(logits.float().numpy(), dtype=np.float32)
+def _marian_logits(engine: TransformersEngine, sources: Rows, targets: Rows) -> Array:
+    config = engine.config
+    source, target = (padded(rows, config.pad, _CPU) for rows in (sources, targets))
+    inputs = torch.cat((torch.full_like(target[:, :1], config.start_id), target[:, :-1]), dim=1)
+    with torch.inference_mode():
+        mask = (source != config.pad).long()
+        logits = engine.model(input_ids=source, attention_mask=mask, decoder_input_ids=inputs).logits
+    return np.asarray(logits.float().numpy(), dtype=np.float32)
 
 
 def transformers_probe(folder: ModelFolder) -> ComparedProgram:
     """Return a MarianMT folder, run by transformers."""
     engine = TransformersEngine(folder.folder, load_config(folder))
-    return ComparedProgram(engine, engine.described, _MarianLogits(engine))
+    return ComparedProgram(engine, engine.described, partial(_marian_logits, engine))
 
 
 def marian_tokens(folder: Path, sentences: Sequence[str]) -> list[list[int]]:

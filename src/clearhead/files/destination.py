@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from clearhead.errors import RunError, printable
-from clearhead.files.input import STANDARD_INPUT
+from clearhead.files.line_input import STANDARD_INPUT
 from clearhead.files.standard_streams import CLOSED, ClosedOutput
 
 try:

@@ -1,17 +1,79 @@
-"""Find the text in a line: a TSV column by number or name, or a key of a JSON object."""
+"""Find the texts in lines: the lines themselves, TSV columns by number or name, or keys of JSON objects."""
 
 import json
 import re
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
 from clearhead.errors import DataError, closest_match, did_you_mean, printable
+from clearhead.files.lines import Fault
 
+Form = Literal["text", "tsv", "jsonl"]
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def find_columns(name: str, cells: list[str], fields: tuple[str | None, str]) -> tuple[bool, list[int]]:
+class Row(NamedTuple):
+    """A line and the texts of its fields, and its JSON object if it is one; a header has no texts, only empty ones."""
+
+    number: int
+    line: str
+    texts: tuple[str, ...]
+    data: dict[str, Any] | None = None
+    is_header: bool = False
+
+
+def read_rows(
+    lines: Iterable[str | Fault], name: str, form: Form, fields: Sequence[str], *, has_label: bool = False
+) -> Iterator[Row | Fault]:
+    """Yield the texts of each line, or a Fault; in an empty line of a table or of objects, all are empty.
+
+    A field is a TSV column, counted from 1, or its name in the first line; or a JSON key, such as `translation.en`.
+    With `has_label`, the value of the last key can also be a number, true or false.
+    """
+    columns: list[int] = []
+    for number, line in enumerate(lines, 1):
+        if isinstance(line, Fault):
+            # Without its header, the columns of a table are unknown.
+            yield replace(line, is_fatal=True) if form == "tsv" and not columns else line
+        elif form == "text":
+            yield Row(number, line, (line,))
+        elif form == "jsonl":
+            yield _object(name, number, line, fields, has_label=has_label)
+        else:
+            cells = line.split("\t")
+            is_header = False
+            if not columns:
+                is_header, columns = find_columns(name, cells, fields)
+            if is_header or not line:
+                yield Row(number, line, ("",) * len(fields), is_header=is_header)
+            elif max(columns) >= len(cells):
+                detail = f"the line has {len(cells)} columns, but column {max(columns) + 1} is required. "
+                yield Fault(name, number, "missing column", f"{detail}Columns are separated by tabs.")
+            else:
+                yield Row(number, line, tuple(cells[column] for column in columns))
+
+
+def _object(name: str, number: int, line: str, fields: Sequence[str], *, has_label: bool) -> Row | Fault:
+    if not line.strip():
+        return Row(number, line, ("",) * len(fields))
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as wrong:
+        example = ", ".join(f'"{printable(field)}": "…"' for field in fields)
+        detail = f"not JSON: {wrong}. Each line must be one object, such as {{{example}}}."
+        return Fault(name, number, "not JSON", detail)
+    texts: list[str] = []
+    for place, field in enumerate(fields, 1):
+        text = json_text(data, field, is_label=has_label and place == len(fields))
+        if isinstance(text, FieldFault):
+            return Fault(name, number, text.reason, text.detail)
+        texts.append(text)
+    return Row(number, line, tuple(texts), data)
+
+
+def find_columns(name: str, cells: list[str], columns: Sequence[str]) -> tuple[bool, list[int]]:
     """Return whether the first line is a header, and the indices of the requested columns."""
-    columns = [field for field in fields if field is not None]
     if all(re.fullmatch("[1-9][0-9]{0,5}", field) for field in columns):
         return False, [int(field) - 1 for field in columns]
     header = [cell.strip() for cell in cells]

@@ -5,19 +5,19 @@ A line that cannot be read stops the reader, or is kept as a line with a fault.
 """
 
 import io
-import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from clearhead.errors import DataError
-from clearhead.files.fields import FieldFault, find_columns, json_text
-from clearhead.files.lines import Fault, Notes, read_lines, read_stream
+from clearhead.errors import DataError, printable
+from clearhead.files.fields import Form, read_rows
+from clearhead.files.lines import Fault, read_lines, read_stream
 
-Form = Literal["text", "tsv", "jsonl"]
+STANDARD_INPUT = "-"
+_SHOWN = "standard input"
 OnFault = Literal["refuse", "skip"]
 _FORMS: dict[str, Form] = {".tsv": "tsv", ".jsonl": "jsonl"}
 
@@ -70,13 +70,23 @@ class LineSource:
     @property
     def shown(self) -> str:
         """What messages call it."""
-        return "the sentence" if self.text is not None else "standard input" if self.name == "-" else self.name
+        if self.text is not None:
+            return "the sentence"
+        return _SHOWN if self.name == STANDARD_INPUT else self.name
 
     def records(self) -> Iterator[InputLine]:
         """Yield every line; raise DataError at a line that cannot be read, unless such lines are skipped."""
-        reader = {"text": self._text, "tsv": self._tsv, "jsonl": self._jsonl}[self.form]
-        for line in reader():
-            yield self._with_fault(line) if isinstance(line, Fault) else line
+        for row in read_rows(self._lines(), self.shown, self.form, [self.column]):
+            if isinstance(row, Fault):
+                yield self._with_fault(row)
+            else:
+                yield InputLine(row.number, row.line, row.texts[0], row.data, row.is_header)
+
+    def _lines(self) -> Iterator[str | Fault]:
+        if self.text is None:
+            return raw_lines(self.name)
+        content = self.text.removesuffix("\n").encode(errors="surrogateescape") + b"\n"
+        return read_stream(io.BytesIO(content), self.shown)
 
     def _with_fault(self, fault: Fault) -> InputLine:
         if fault.is_fatal or fault.line is None:
@@ -86,65 +96,39 @@ class LineSource:
         # A line that can be read never contains NUL, so that this cannot be confused with one.
         return InputLine(fault.line, f"\0{fault.detail}", "", fault=fault)
 
-    def _text(self) -> Iterator[InputLine | Fault]:
-        for number, line in enumerate(self._raw(), 1):
-            yield line if isinstance(line, Fault) else InputLine(number, line, line)
 
-    def _raw(self) -> Iterator[str | Fault]:
-        notes = Notes()
-        if self.text is not None:
-            content = self.text.removesuffix("\n").encode(errors="surrogateescape") + b"\n"
-            yield from read_stream(io.BytesIO(content), self.shown, notes)
-        elif self.name == "-":
-            if sys.stdin is None or sys.stdin.closed:
-                raise DataError("standard input is closed. Give a file.", options=("input",))
-            with io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)) as stream:
-                yield from read_stream(stream, self.shown, notes)
-        elif (path := Path(self.name)).is_fifo() or path.is_char_device():
-            with path.open("rb") as stream:
-                yield from read_stream(stream, self.name, notes)
-        else:
-            yield from read_lines(self.name, notes)
+def raw_lines(name: str) -> Iterator[str | Fault]:
+    """Yield the lines of a file, a pipe or a terminal, or of standard input for `-`, as they arrive."""
+    path = Path(name)
+    if name == STANDARD_INPUT:
+        if sys.stdin is None or sys.stdin.closed:
+            raise DataError(f"{_SHOWN} is closed. Give a file.", options=("input",))
+        # a buffer of our own: a thread that waits for sys.stdin.buffer would be waited for at exit
+        with io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)) as stream:
+            yield from read_stream(stream, _SHOWN)
+    elif path.is_fifo() or path.is_char_device():
+        with path.open("rb") as stream:
+            yield from read_stream(stream, name)
+    else:
+        yield from read_lines(name)
 
-    def _tsv(self) -> Iterator[InputLine | Fault]:
-        column: int | None = None
-        for number, line in enumerate(self._raw(), 1):
-            if isinstance(line, Fault):
-                # Without its header, the columns of a table are unknown.
-                yield replace(line, is_fatal=True) if column is None else line
-                continue
-            cells = line.split("\t")
-            if column is None:
-                has_header, places = find_columns(self.shown, cells, (None, self.column))
-                column = places[0]
-                if has_header:
-                    yield InputLine(number, line, "", is_header=True)
-                    continue
-            if line and column >= len(cells):
-                detail = f"the line has {len(cells)} columns, but column {column + 1} is required. "
-                yield Fault(self.shown, number, "missing column", f"{detail}Columns are separated by tabs.")
-            else:
-                yield InputLine(number, line, cells[column] if line else "")
 
-    def _jsonl(self) -> Iterator[InputLine | Fault]:
-        for number, line in enumerate(self._raw(), 1):
-            if isinstance(line, Fault):
-                yield line
-            elif not line.strip():
-                yield InputLine(number, line, "")
-            else:
-                yield self._object(number, line)
+def input_lines(name: str) -> Iterator[str]:
+    """Yield the lines of a file, or of standard input for `-`; raise DataError at the first line that is not text."""
+    for line in raw_lines(name):
+        if isinstance(line, Fault):
+            raise DataError(str(line))
+        yield line
 
-    def _object(self, number: int, line: str) -> InputLine | Fault:
-        try:
-            data = json.loads(line)
-        except (ValueError, RecursionError) as wrong:
-            detail = f'not JSON: {wrong}. Each line must be one object, such as {{"source": "…"}}.'
-            return Fault(self.shown, number, "not JSON", detail)
-        text = json_text(data, self.column)
-        if isinstance(text, FieldFault):
-            return Fault(self.shown, number, text.reason, text.detail)
-        return InputLine(number, line, text, data=data)
+
+def whole_input(name: str) -> list[str]:
+    """Return all lines of a file, or of standard input for `-`; there must be at least one."""
+    lines = list(input_lines(name))
+    if not lines:
+        raise DataError(
+            f"{_SHOWN if name == STANDARD_INPUT else printable(name)} is empty. Give at least one sentence."
+        )
+    return lines
 
 
 def is_interactive() -> bool:

@@ -8,11 +8,11 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from hashlib import file_digest
 from pathlib import Path
 from typing import IO, Protocol
 
 from clearhead.errors import DataError, printable
+from clearhead.files.manifest import file_digest
 from clearhead.files.reading import missing_file_hint
 
 _BLOCK = 2**20  # bytes read at once
@@ -66,12 +66,7 @@ def check_file(name: str) -> Path:
 
 def hash_file(name: str) -> str:
     """Return the sha256 of a file's bytes on disk."""
-    path = check_file(name)
-    try:
-        with path.open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
-    except OSError as wrong:
-        raise DataError(f"{printable(name)} cannot be read: {wrong.strerror}.") from None
+    return file_digest(check_file(name))
 
 
 def _open(path: Path) -> IO[bytes] | gzip.GzipFile | lzma.LZMAFile:
@@ -82,10 +77,10 @@ def _open(path: Path) -> IO[bytes] | gzip.GzipFile | lzma.LZMAFile:
     return path.open("rb")
 
 
-def read_lines(name: str, notes: Notes) -> Iterator[str | Fault]:
+def read_lines(name: str, notes: Notes | None = None) -> Iterator[str | Fault]:
     """Yield each line of a file without its line end, or a Fault if the line cannot be used."""
     path = check_file(name)
-    return _lines(_file_blocks(path), name, notes)
+    return _lines(_file_blocks(path), name, notes or Notes())
 
 
 class Readable(Protocol):
@@ -95,9 +90,9 @@ class Readable(Protocol):
         """Return the bytes that are available now, at most `size`; empty at the end."""
 
 
-def read_stream(file: Readable, name: str, notes: Notes) -> Iterator[str | Fault]:
+def read_stream(file: Readable, name: str, notes: Notes | None = None) -> Iterator[str | Fault]:
     """Yield each line of a pipe as soon as it arrives, or a Fault if the line cannot be used."""
-    return _lines(_stream_blocks(file), name, notes)
+    return _lines(_stream_blocks(file), name, notes or Notes())
 
 
 def _lines(blocks: Iterator[bytes | str], name: str, notes: Notes) -> Iterator[str | Fault]:

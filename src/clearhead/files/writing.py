@@ -17,7 +17,7 @@ from clearhead.errors import CheckpointError, ClearheadError, printable
 from clearhead.files.destination import Destination
 from clearhead.files.manifest import MANIFEST, file_digest, manifest_bytes, read_manifest
 
-FileWriter = Callable[[Path], None]  # writes one file at the path that it is called with
+FileWriter = Callable[[Path], object]  # writes one file at the path that it is called with
 
 _NO_FOLDER_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # some network file systems cannot sync a folder
 
@@ -152,20 +152,12 @@ def sync_file(path: Path) -> None:
 
 def bytes_writer(content: bytes) -> FileWriter:
     """Return a function that writes these bytes."""
-
-    def write(path: Path) -> None:
-        path.write_bytes(content)
-
-    return write
+    return lambda path: path.write_bytes(content)
 
 
 def copy_writer(source: Path) -> FileWriter:
     """Return a function that writes a copy of a file."""
-
-    def write(path: Path) -> None:
-        shutil.copyfile(source, path)
-
-    return write
+    return lambda path: shutil.copyfile(source, path)
 
 
 def temporary_beside(path: Path) -> Path:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from clearhead.formats.shapes import beyond_float16
 from clearhead.model.config import ModelConfig
 
 if TYPE_CHECKING:
     from clearhead.model import SequenceModel
 
 Array = npt.NDArray[np.float32]
+_LARGEST_FLOAT16 = 65504.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +23,13 @@ class ModelArrays:
 
     config: ModelConfig
     arrays: Mapping[str, Array]
+
+
+def check_float16(model: ModelArrays) -> None:
+    """Raise CheckpointError if a weight is beyond the range of float16, and would become infinite."""
+    for name, array in model.arrays.items():
+        if array.size and float(np.abs(array).max()) > _LARGEST_FLOAT16:
+            raise beyond_float16(name)
 
 
 def with_zeros(model: ModelArrays) -> ModelArrays:

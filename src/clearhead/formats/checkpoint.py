@@ -12,7 +12,7 @@ from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import json_writer, read_json
 from clearhead.files.manifest import MANIFEST, verify_if_listed
 from clearhead.files.writing import FileWriter, write_together
-from clearhead.formats.config_file import FORMAT, MARK, VERSION, read_model_config
+from clearhead.formats.config_file import MARK, VERSION, config_data, read_model_config
 from clearhead.formats.files import CONFIG, PICKLE_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.formats.weights import build, checked_tensors
@@ -24,7 +24,7 @@ def save_checkpoint(
 ) -> None:
     """Write the weights (tied ones once), the config, other files and their hashes, all of them or none."""
     folder = Path(folder)
-    config = {MARK: FORMAT, VERSION: __version__, **model.config.model_dump(mode="json")}
+    config = config_data(model.config)
     tensors = checked_tensors(model)
     _make_room(folder, config)
     writers = {WEIGHTS: tensor_writer(tensors), **others, CONFIG: json_writer(config)}

@@ -21,8 +21,8 @@ from clearhead.files.manifest import MANIFEST, read_manifest, verify_if_listed
 from clearhead.files.reading import read_file
 from clearhead.files.writing import move_folder, sync_file, temporary_beside, write_manifest
 from clearhead.formats.model_folder import ModelFolder
-from clearhead.formats.shapes import beyond_float16
 from clearhead.model.config import ModelConfig
+from clearhead.model.numpy_transformer import numpy_lacks
 
 if TYPE_CHECKING:
     from clearhead.formats.arrays import ModelArrays
@@ -33,25 +33,19 @@ HIDDEN_LOGIT = -1e4  # of padding, bos and the unknown token, which are never ge
 _FORMAT = 4
 _CACHE = "ctranslate2"
 _NO_SPACE = "No partial files remain. Free some space on the disk, or use the engine torch, which needs no conversion."
-_LARGEST_FLOAT16 = 65504.0
 _DAY, _MONTH = 86400.0, 30 * 86400.0
 
 
 def model_lacks(config: ModelConfig) -> str | None:
     """Return why CTranslate2 does not support a model, as a clause, or None if it does."""
     reasons = {
-        f"it only supports Transformers, and the model is {config.architecture}": config.architecture != "transformer",
-        f"it only supports encoder-decoders, and the model has the shape {config.shape}": config.shape
-        != "encoder-decoder",
         f"positions = {config.positions} is not supported": not config.has_position_table,
-        "it always scales attention scores, and the model has scale_scores = false": not config.scale_scores,
-        "a norm over all numbers of a sentence is not supported": config.encoder_norm == "all",
         f"it supports only one width, and d_decoder = {config.decoder_width} is not d_model": (
             config.decoder_width != config.d_model
         ),
         "it needs at least one layer on each side": not (config.encoder_blocks and config.decoder_blocks),
     }
-    return next((reason for reason, is_so in reasons.items() if is_so), None)
+    return numpy_lacks(config) or next((reason for reason, is_so in reasons.items() if is_so), None)
 
 
 # Where a conversion is stored
@@ -200,20 +194,15 @@ def _read_names(path: Path) -> tuple[str, ...]:
 
 def convert(model: "ModelArrays", folder: Path, storage: Storage, names: TokenNames | None = None) -> None:
     """Write a model into an empty folder; without names, the token with id i is named by the number i."""
+    from clearhead.formats.arrays import check_float16
     from clearhead.formats.ctranslate2_spec import specification
 
     reason = model_lacks(model.config)
     if reason is not None:
         raise CheckpointError(f"CTranslate2 does not support this model: {reason}. Use the engine torch.")
     if storage == "float16":
-        _check_float16(model)
+        check_float16(model)
     spec = specification(model, names)
     spec.validate()
     spec.optimize(quantization=storage)
     spec.save(str(folder))
-
-
-def _check_float16(model: "ModelArrays") -> None:
-    for name, array in model.arrays.items():
-        if array.size and max(abs(float(array.min())), abs(float(array.max()))) > _LARGEST_FLOAT16:
-            raise beyond_float16(name)

@@ -5,17 +5,16 @@ Such a folder has no weights that clearhead itself computes with, and is opened 
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field
 
-from clearhead import __version__
 from clearhead.errors import CheckpointError, ConfigError, printable
 from clearhead.files.json_file import read_json
 from clearhead.files.manifest import MANIFEST, read_manifest
+from clearhead.formats.config_file import refuse_later_format
 from clearhead.model.config import ModelConfig, read_config
 from clearhead.settings import Settings, read_settings
 
@@ -29,7 +28,7 @@ _CTRANSLATE2_VOCABULARIES = ("shared_vocabulary.json", "source_vocabulary.json",
 _MARK = "clearhead_export"
 
 
-class _ExportFile(Settings):
+class ExportDescription(Settings):
     """The content of export.json."""
 
     clearhead_export: int = Field(ge=1, description="the format of the file")
@@ -39,47 +38,25 @@ class _ExportFile(Settings):
     origin: str = Field(description="a hash of the model that was exported")
     model: dict[str, Any] = Field(description="the config of the model")
 
-
-@dataclass(frozen=True)
-class ExportDescription:
-    """What export.json says about a folder."""
-
-    runtime: Runtime
-    precision: Literal["float32", "float16", "int8"]
-    origin: str  # a hash of the model that was exported
-    config: ModelConfig
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of export.json."""
-        return {
-            _MARK: EXPORT_FORMAT,
-            "clearhead_version": __version__,
-            "runtime": self.runtime,
-            "precision": self.precision,
-            "origin": self.origin,
-            "model": self.config.model_dump(mode="json"),
-        }
+    @property
+    def config(self) -> ModelConfig:
+        """The config of the model."""
+        return read_config(self.model)
 
 
 def read_export(folder: Path) -> ExportDescription:
     """Read export.json, or raise CheckpointError with the reason why it cannot be used."""
     path = folder / EXPORT
-    shown, data = printable(str(path)), read_json(path)
-    number = data.get(_MARK)
-    writer = printable(str(data.get("clearhead_version", "a later version"))[:40])
-    if isinstance(number, int) and number > EXPORT_FORMAT:
-        raise CheckpointError(
-            f"{shown} is in format {number}, written by clearhead {writer}; this is {__version__}, which reads format "
-            f"{EXPORT_FORMAT}. Install clearhead {writer} or later."
-        )
+    data = read_json(path)
+    refuse_later_format(path, data, _MARK, EXPORT_FORMAT)
     try:
-        file = read_settings(_ExportFile, data)
-        config = read_config(file.model)
+        description = read_settings(ExportDescription, data)
+        read_config(description.model)  # a wrong config is an error of this file
     except ConfigError as wrong:
         raise CheckpointError(
-            f"{shown} is damaged, or was not written by clearhead: {' '.join(wrong.mistakes)}"
+            f"{printable(str(path))} is damaged, or was not written by clearhead: {' '.join(wrong.mistakes)}"
         ) from None
-    return ExportDescription(file.runtime, file.precision, file.origin, config)
+    return description
 
 
 def export_files(folder: Path, runtime: Runtime) -> tuple[str, ...]:

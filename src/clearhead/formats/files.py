@@ -3,7 +3,7 @@
 A pickle can run any code when it is opened, so clearhead never opens one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,15 +41,7 @@ def tensor_writer(tensors: Mapping[str, "Tensor"]) -> FileWriter:
     """Return a function that writes tensors as safetensors; equal tensors always give the same bytes."""
     from safetensors.torch import save_file  # it loads torch, which is not needed to read a config
 
-    contiguous = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-
-    def write(path: Path) -> None:
-        try:
-            save_file(contiguous, path, {"format": "pt"})  # several entries would be written in a random order
-        except SafetensorError as wrong:  # raised when the disk is full
-            raise OSError(str(wrong)) from None
-
-    return write
+    return _writer(save_file, {name: tensor.detach().contiguous() for name, tensor in tensors.items()})
 
 
 def array_writer(arrays: "Mapping[str, npt.NDArray[Any]]") -> FileWriter:
@@ -57,12 +49,14 @@ def array_writer(arrays: "Mapping[str, npt.NDArray[Any]]") -> FileWriter:
     import numpy as np
     from safetensors.numpy import save_file
 
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return _writer(save_file, {name: np.ascontiguousarray(array) for name, array in arrays.items()})
 
+
+def _writer(save_file: Callable[..., None], tensors: Mapping[str, Any]) -> FileWriter:
     def write(path: Path) -> None:
         try:
-            save_file(contiguous, path, {"format": "pt"})
-        except SafetensorError as wrong:
+            save_file(tensors, path, {"format": "pt"})  # several entries would be written in a random order
+        except SafetensorError as wrong:  # raised when the disk is full
             raise OSError(str(wrong)) from None
 
     return write

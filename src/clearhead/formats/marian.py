@@ -20,21 +20,11 @@ from clearhead.files.writing import FileWriter, copy_writer, write_together
 from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
 from clearhead.formats.files import CONFIG, MARIAN_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.head_removal import with_all_heads
-from clearhead.formats.marian_config import EPSILON, config_from_marian, read_settings, refuse
+from clearhead.formats.marian_config import EPSILON, TOKENIZER_FILES, config_from_marian, read_settings, refuse
 from clearhead.formats.marian_names import BIAS, each_once, weight_mappings
 from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.formats.weights import build_transformer, checked_tensors, shapes_elsewhere, to_ours, to_theirs
 from clearhead.model import ModelConfig, SequenceModel, Transformer
-
-# The files of a MarianMT tokenizer, which are only copied.
-TOKENIZER_FILES = (
-    "source.spm",
-    "target.spm",
-    "vocab.json",
-    "target_vocab.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +42,7 @@ class Marian:
 def import_marian(folder: str | Path, checkpoint: str | Path) -> Transformer:
     """Convert a MarianMT folder to a clearhead checkpoint, with the files of its tokenizer."""
     model = from_marian(folder)
-    save_checkpoint(model, checkpoint, _tokenizer_writers(Path(folder)))
+    save_checkpoint(model, checkpoint, tokenizer_copies(Path(folder)))
     return model
 
 
@@ -63,10 +53,11 @@ def export_marian(checkpoint: str | Path, folder: str | Path) -> None:
         raise CheckpointError(
             f"MarianMT has only Transformers, and {printable(str(checkpoint))} is {model.config.architecture}."
         )
-    to_marian(model, folder, _tokenizer_writers(Path(checkpoint)))
+    to_marian(model, folder, tokenizer_copies(Path(checkpoint)))
 
 
-def _tokenizer_writers(folder: Path) -> dict[str, FileWriter]:
+def tokenizer_copies(folder: Path) -> dict[str, FileWriter]:
+    """Return what copies the files of a MarianMT tokenizer from a folder."""
     return {name: copy_writer(folder / name) for name in TOKENIZER_FILES if (folder / name).is_file()}
 
 

@@ -12,8 +12,11 @@ from clearhead.errors import CheckpointError, ConfigError
 from clearhead.formats.files import CONFIG
 from clearhead.model.config import ModelConfig, read_config
 from clearhead.settings import examine, shown
+from clearhead.text.marian import MARIAN_FILES
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "swish": "silu"}
+# The files of a MarianMT tokenizer, which are only copied
+TOKENIZER_FILES = (*MARIAN_FILES, "target_vocab.json", "tokenizer_config.json", "special_tokens_map.json")
 EPSILON = 1e-5  # of every layer norm of MarianMT; its config has no field for it
 
 

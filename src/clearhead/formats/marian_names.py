@@ -33,16 +33,8 @@ def weight_mappings(config: ModelConfig) -> list[WeightMapping]:
 
 def _tables(config: ModelConfig) -> list[WeightMapping]:
     """Return the mapping of the embeddings; a tied table is stored under its first name."""
-    source, target, output = "encoder.embedding.weight", "decoder.embedding.weight", "output.weight"
-    return {
-        "three": [WeightMapping((source,), (SHARED,))],
-        "two": [WeightMapping((source,), (SOURCE,)), WeightMapping((target,), (TARGET,))],
-        "none": [
-            WeightMapping((source,), (SOURCE,)),
-            WeightMapping((target,), (TARGET,)),
-            WeightMapping((output,), (OUTPUT,)),
-        ],
-    }[config.tied]
+    ours = ("encoder.embedding.weight", "decoder.embedding.weight", "output.weight")
+    return [WeightMapping((own,), names[:1]) for own, names in zip(ours, _NAMES[config.tied], strict=False)]
 
 
 def _block(ours: str, theirs: str, *, has_memory: bool) -> list[WeightMapping]:

@@ -5,7 +5,7 @@ The encoder also returns the keys and values of the source for every decoder lay
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from clearhead.formats.arrays import ModelArrays, with_zeros
 from clearhead.formats.onnx_graph import OnnxGraphBuilder, OnnxPrecision
 from clearhead.formats.shapes import num_parameters
 from clearhead.model.config import ModelConfig
-from clearhead.model.numpy_transformer import complete_weights, numpy_lacks
+from clearhead.model.numpy_transformer import Array, complete_weights, numpy_lacks
 
 _MAX_BYTES = 2**31 - 2**20  # of an ONNX file, which is a single message of protobuf
 
@@ -44,18 +44,16 @@ def onnx_models(model: ModelArrays, precision: OnnxPrecision = "float32") -> Onn
     model = with_zeros(model)
     config, weights = model.config, complete_weights(model.config, model.arrays)
     return OnnxModels(
-        _EncoderGraph(config, OnnxGraphBuilder(weights, precision)).build(),
-        _StepGraph(config, OnnxGraphBuilder(weights, precision)).build(),
+        _EncoderGraph(config, weights, precision).build(),
+        _StepGraph(config, weights, precision).build(),
     )
 
 
-def memory_names(config: ModelConfig) -> list[str]:
-    """Return the names of the keys and values of the source, layer by layer."""
-    return [f"memory_{part}_{number}" for number in range(config.decoder_blocks) for part in ("key", "value")]
+def key_value_names(config: ModelConfig, prefix: str) -> list[str]:
+    """Return the names of keys and values, layer by layer: of the source, with the prefix `memory`, or of the target.
 
-
-def past_names(config: ModelConfig, prefix: str) -> list[str]:
-    """Return the names of the keys and values of the target; the prefix is `past` for inputs and `next` for outputs."""
+    Those of the target have the prefix `past` as inputs and `next` as outputs.
+    """
     return [f"{prefix}_{part}_{number}" for number in range(config.decoder_blocks) for part in ("key", "value")]
 
 
@@ -70,18 +68,21 @@ def _float(name: str, shape: Sequence[int | str]) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
 
 
-class _LayerGraph:
+class _LayerGraph(OnnxGraphBuilder):
     """What both graphs have: residuals, feed-forward networks and embeddings."""
 
-    def __init__(self, config: ModelConfig, builder: OnnxGraphBuilder, side: str) -> None:
-        self.config, self.builder, self.side = config, builder, side
-        self.width = config.d_model if side == "encoder" else config.decoder_width
-        self.head_width = config.head_width(side)
+    side: str  # encoder or decoder
 
-    def embed(self, ids: str) -> str:
-        x = self.builder.embed(_tied(self.config, f"{self.side}.embedding.weight"), ids)
+    def __init__(self, config: ModelConfig, weights: Mapping[str, Array], precision: OnnxPrecision) -> None:
+        super().__init__(weights, precision)
+        self.config = config
+        self.width = config.d_model if self.side == "encoder" else config.decoder_width
+        self.head_width = config.head_width(self.side)
+
+    def embed_tokens(self, ids: str) -> str:
+        x = self.embed(_tied(self.config, f"{self.side}.embedding.weight"), ids)
         if self.config.scale_embedding:
-            x = self.builder.node("Mul", x, self.builder.constant(math.sqrt(self.width)))
+            x = self.node("Mul", x, self.constant(math.sqrt(self.width)))
         return x
 
     def before(self, x: str, residual: str) -> str:
@@ -90,40 +91,39 @@ class _LayerGraph:
 
     def after(self, x: str, y: str, residual: str) -> str:
         """Return x + y, normalised in a post-norm model."""
-        total = self.builder.node("Add", x, y)
+        total = self.node("Add", x, y)
         return total if self.config.norm_place == "pre" else self._norm(total, residual)
 
     def _norm(self, x: str, residual: str) -> str:
-        return self.builder.norm(x, f"{residual}.norm", self.config.epsilon)
+        return self.norm(x, f"{residual}.norm", self.config.epsilon)
 
     def feed_forward(self, x: str, place: str, residual: str) -> str:
         y, name = self.before(x, residual), f"{place}.feed_forward"
-        hidden = self.builder.activate(self.builder.linear(y, f"{name}.first"), self.config.activation)
+        hidden = self.activate(self.linear(y, f"{name}.first"), self.config.activation)
         if self.config.is_gated:
-            hidden = self.builder.node("Mul", hidden, self.builder.linear(y, f"{name}.gate"))
-        return self.after(x, self.builder.linear(hidden, f"{name}.second"), residual)
+            hidden = self.node("Mul", hidden, self.linear(y, f"{name}.gate"))
+        return self.after(x, self.linear(hidden, f"{name}.second"), residual)
 
     def finish(self, x: str) -> str:
         name = f"{self.side}.last_norm"
-        return self.builder.norm(x, name, self.config.epsilon) if self.config.ends_with_norm else x
+        return self.norm(x, name, self.config.epsilon) if self.config.ends_with_norm else x
 
     def heads(self, x: str, order: Sequence[int], width: int | None = None) -> str:
         """(B, T, D) → (B, T, H, E), with the axes in another order"""
         width = self.head_width if width is None else width
-        return self.builder.swap(self.builder.reshape(x, (0, 0, self.config.num_heads, width)), order)
+        return self.swap(self.reshape(x, (0, 0, self.config.num_heads, width)), order)
 
 
 class _EncoderGraph(_LayerGraph):
     """source (B, S) → is_hidden (B, 1, 1, S), and for every decoder layer Kᵀ (B, H, E, S) and V (B, H, S, E)"""
 
-    def __init__(self, config: ModelConfig, builder: OnnxGraphBuilder) -> None:
-        super().__init__(config, builder, "encoder")
+    side = "encoder"
 
     def build(self) -> onnx.ModelProto:
-        config, builder = self.config, self.builder
-        padding = builder.node("Equal", "source", builder.constant(config.pad, np.int64))
-        is_hidden = builder.unsqueeze(padding, (1, 2))  # (B, 1, 1, S)
-        x = self._with_positions(self.embed("source"))
+        config = self.config
+        padding = self.node("Equal", "source", self.constant(config.pad, np.int64))
+        is_hidden = self.unsqueeze(padding, (1, 2))  # (B, 1, 1, S)
+        x = self._with_positions(self.embed_tokens("source"))
         for number in range(config.encoder_blocks):
             place = f"encoder_blocks.{number}"
             x = self._attend_own(x, place, is_hidden)
@@ -133,31 +133,30 @@ class _EncoderGraph(_LayerGraph):
         for number in range(config.decoder_blocks):
             outputs |= self._memory(x, number)
         inputs = [helper.make_tensor_value_info("source", TensorProto.INT64, ["B", "S"])]
-        return builder.model("encoder", inputs, outputs)
+        return self.model("encoder", inputs, outputs)
 
     def _with_positions(self, x: str) -> str:
         if not self.config.has_position_table:
             return x
-        builder = self.builder
-        length = builder.node("Gather", builder.node("Shape", "source"), builder.constant([1], np.int64))
-        first, axis = builder.constant([0], np.int64), builder.constant([0], np.int64)
-        return builder.node("Add", x, builder.node("Slice", builder.weight("encoder.position"), first, length, axis))
+        length = self.node("Gather", self.node("Shape", "source"), self.constant([1], np.int64))
+        first, axis = self.constant([0], np.int64), self.constant([0], np.int64)
+        return self.node("Add", x, self.node("Slice", self.weight("encoder.position"), first, length, axis))
 
     def _attend_own(self, x: str, place: str, is_hidden: str) -> str:
-        builder, name, residual = self.builder, f"{place}.self_attention", f"{place}.residuals.0"
-        packed = builder.linear(self.before(x, residual), f"{name}.packed")
-        q, k, v = builder.split(packed, 3, self.width)
-        mixed = builder.attend(
+        name, residual = f"{place}.self_attention", f"{place}.residuals.0"
+        packed = self.linear(self.before(x, residual), f"{name}.packed")
+        q, k, v = self.split(packed, 3, self.width)
+        mixed = self.attend(
             self.heads(q, (0, 2, 1, 3)), self.heads(k, (0, 2, 3, 1)), self.heads(v, (0, 2, 1, 3)),
             self.head_width, is_hidden,
         )  # fmt: skip
-        joined = builder.reshape(builder.swap(mixed, (0, 2, 1, 3)), (0, 0, self.width))
-        return self.after(x, builder.linear(joined, f"{name}.output"), residual)
+        joined = self.reshape(self.swap(mixed, (0, 2, 1, 3)), (0, 0, self.width))
+        return self.after(x, self.linear(joined, f"{name}.output"), residual)
 
     def _memory(self, x: str, number: int) -> dict[str, onnx.ValueInfoProto]:
-        config, builder = self.config, self.builder
-        packed = builder.linear(x, f"decoder_blocks.{number}.cross_attention.packed")
-        k, v = builder.split(packed, 2, config.decoder_width)
+        config = self.config
+        packed = self.linear(x, f"decoder_blocks.{number}.cross_attention.packed")
+        k, v = self.split(packed, 2, config.decoder_width)
         width = config.head_width("decoder")
         heads = config.num_heads
         return {
@@ -169,25 +168,24 @@ class _EncoderGraph(_LayerGraph):
 class _StepGraph(_LayerGraph):
     """tokens (B, K), length (), is_hidden, memory, past (B, K, H, T, E) → logits (B, K, V), past (B, K, H, T+1, E)"""
 
-    def __init__(self, config: ModelConfig, builder: OnnxGraphBuilder) -> None:
-        super().__init__(config, builder, "decoder")
+    side = "decoder"
 
     def build(self) -> onnx.ModelProto:
-        config, builder = self.config, self.builder
-        x = self.embed("tokens")
+        config = self.config
+        x = self.embed_tokens("tokens")
         if config.has_position_table:
-            x = builder.node("Add", x, builder.node("Gather", builder.weight("decoder.position"), "length"))
+            x = self.node("Add", x, self.node("Gather", self.weight("decoder.position"), "length"))
         past: list[str] = []
         for number in range(config.decoder_blocks):
             place = f"decoder_blocks.{number}"
             x = self._attend_own(x, number, past)
             x = self._attend_memory(x, number)
             x = self.feed_forward(x, place, f"{place}.residuals.2")
-        logits = builder.linear(self.finish(x), "output", _tied(config, "output.weight"))
+        logits = self.linear(self.finish(x), "output", _tied(config, "output.weight"))
         outputs = {logits: _float("logits", ("B", "K", config.target_size))}
         shape = ("B", "K", config.num_heads, "T_next", self.head_width)
-        outputs |= dict(zip(past, (_float(name, shape) for name in past_names(config, "next")), strict=True))
-        return builder.model("step", self._inputs(), outputs)
+        outputs |= dict(zip(past, (_float(name, shape) for name in key_value_names(config, "next")), strict=True))
+        return self.model("step", self._inputs(), outputs)
 
     def _inputs(self) -> list[onnx.ValueInfoProto]:
         config, width = self.config, self.head_width
@@ -197,29 +195,29 @@ class _StepGraph(_LayerGraph):
         ]
         if config.has_position_table:
             inputs.append(helper.make_tensor_value_info("length", TensorProto.INT64, []))
-        for name in memory_names(config):
+        for name in key_value_names(config, "memory"):
             sizes = (width, "S") if "key" in name else ("S", width)
             inputs.append(_float(name, ("B", config.num_heads, *sizes)))
         past_shape = ("B", "K", config.num_heads, "T", width)
-        return inputs + [_float(name, past_shape) for name in past_names(config, "past")]
+        return inputs + [_float(name, past_shape) for name in key_value_names(config, "past")]
 
     def _attend_own(self, x: str, number: int, past: list[str]) -> str:
-        builder, place = self.builder, f"decoder_blocks.{number}"
+        place = f"decoder_blocks.{number}"
         name, residual = f"{place}.self_attention", f"{place}.residuals.0"
-        packed = builder.linear(self.before(x, residual), f"{name}.packed")
+        packed = self.linear(self.before(x, residual), f"{name}.packed")
         shape = (0, 0, self.config.num_heads, 1, self.head_width)
-        q, k, v = (builder.reshape(part, shape) for part in builder.split(packed, 3, self.width))
-        k = builder.node("Concat", f"past_key_{number}", k, attributes={"axis": 3})  # (B, K, H, T+1, E)
-        v = builder.node("Concat", f"past_value_{number}", v, attributes={"axis": 3})
+        q, k, v = (self.reshape(part, shape) for part in self.split(packed, 3, self.width))
+        k = self.node("Concat", f"past_key_{number}", k, attributes={"axis": 3})  # (B, K, H, T+1, E)
+        v = self.node("Concat", f"past_value_{number}", v, attributes={"axis": 3})
         past += [k, v]
-        mixed = builder.attend(q, builder.swap(k, (0, 1, 2, 4, 3)), v, self.head_width)  # (B, K, H, 1, E)
-        joined = builder.reshape(mixed, (0, 0, self.width))
-        return self.after(x, builder.linear(joined, f"{name}.output"), residual)
+        mixed = self.attend(q, self.swap(k, (0, 1, 2, 4, 3)), v, self.head_width)  # (B, K, H, 1, E)
+        joined = self.reshape(mixed, (0, 0, self.width))
+        return self.after(x, self.linear(joined, f"{name}.output"), residual)
 
     def _attend_memory(self, x: str, number: int) -> str:
-        builder, place = self.builder, f"decoder_blocks.{number}"
+        place = f"decoder_blocks.{number}"
         name, residual = f"{place}.cross_attention", f"{place}.residuals.1"
-        q = self.heads(builder.linear(self.before(x, residual), f"{name}.query"), (0, 2, 1, 3))  # (B, H, K, E)
-        mixed = builder.attend(q, f"memory_key_{number}", f"memory_value_{number}", self.head_width, "is_hidden")
-        joined = builder.reshape(builder.swap(mixed, (0, 2, 1, 3)), (0, 0, self.width))
-        return self.after(x, builder.linear(joined, f"{name}.output"), residual)
+        q = self.heads(self.linear(self.before(x, residual), f"{name}.query"), (0, 2, 1, 3))  # (B, H, K, E)
+        mixed = self.attend(q, f"memory_key_{number}", f"memory_value_{number}", self.head_width, "is_hidden")
+        joined = self.reshape(self.swap(mixed, (0, 2, 1, 3)), (0, 0, self.width))
+        return self.after(x, self.linear(joined, f"{name}.output"), residual)

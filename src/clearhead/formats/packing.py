@@ -2,12 +2,11 @@
 
 from pathlib import Path
 
-from clearhead import __version__
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import json_writer
 from clearhead.files.writing import bytes_writer, copy_writer, write_together
 from clearhead.formats.built_in import DESCRIPTION, read_description
-from clearhead.formats.config_file import FORMAT, MARK, VERSION
+from clearhead.formats.config_file import config_data
 from clearhead.formats.files import CONFIG, WEIGHTS, array_writer
 from clearhead.formats.int8 import to_int8
 from clearhead.formats.model_folder import find_model, load_arrays, load_statistics, load_vocabularies
@@ -30,12 +29,11 @@ def pack_model(path: str | Path, folder: str | Path, description: str | Path, ca
             f"{printable(str(own_card))} does not exist. Give the card of the model.", options=("card",)
         )
     weights, vocabularies = load_arrays(model), load_vocabularies(model)
-    config = {MARK: FORMAT, VERSION: __version__, **weights.config.model_dump(mode="json")}
     writers = {
         WEIGHTS: array_writer(to_int8(weights.arrays)),
         CARD: copy_writer(own_card),
         DESCRIPTION: bytes_writer(about.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n"),
-        CONFIG: json_writer(config),
+        CONFIG: json_writer(config_data(weights.config)),
     }
     write_together(target, writers, has_manifest=True)
     vocabularies.save(target)

@@ -5,25 +5,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clearhead.model.architecture import PRESETS
-    from clearhead.model.base import SequenceModel
+    from clearhead.model.base import Loss, Memory, SequenceModel
     from clearhead.model.batch import Batch, check_batch
     from clearhead.model.build import build_model
     from clearhead.model.config import ModelConfig, preset
-    from clearhead.model.loss import Loss
     from clearhead.model.mask import Mask
-    from clearhead.model.memory import Memory
     from clearhead.model.probe import Probe
     from clearhead.model.transformer import Transformer
 
 _HOMES = {
     "PRESETS": "architecture",
-    "SequenceModel": "base",
+    **dict.fromkeys(("Loss", "Memory", "SequenceModel"), "base"),
     **dict.fromkeys(("Batch", "check_batch"), "batch"),
     **dict.fromkeys(("ModelConfig", "preset"), "config"),
     "build_model": "build",
-    "Loss": "loss",
     "Mask": "mask",
-    "Memory": "memory",
     "Probe": "probe",
     "Transformer": "transformer",
 }

@@ -5,7 +5,6 @@ the values that it records. A test compares the two versions.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,16 +12,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import flex_attention
 
-from clearhead.model.gates import GateKind, HeadGates
+from clearhead.model.gates import GateKind, Gates
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.positions import rotary_angles, rotate, trace_rotation
 from clearhead.model.probe import NO_PROBE, Probe
+from clearhead.model.recorded_steps import join_traced, multiply_traced, product_traced, record_product
 from clearhead.steps import Tracer
 from clearhead.steps.symbols import subscript
-from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, MULTIPLY, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
+from clearhead.steps.vocabulary import APPEND, MASK, MIX, SCALE, SCORE, SOFTMAX, SPLIT
 
-_PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # worksheet symbols; Q, K, V, O keep theirs
 _PLACES = {"Q": "query", "K": "key", "V": "value"}
 _SHORT = 64  # tokens
 _TILES: dict[int, Any] = {
@@ -34,14 +33,6 @@ _TILES: dict[int, Any] = {
     }
     for tile in (32, 64)
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Places:
-    """The positions of queries and keys, for rotary positions; (B or 1, T)."""
-
-    queries: Tensor
-    keys: Tensor
 
 
 class Attention(nn.Module):
@@ -76,10 +67,13 @@ class Attention(nn.Module):
         mask: PreparedMask,
         *,
         cache: KeyValues | None = None,
-        places: Places | None = None,
+        places: Tensor | None = None,
         probe: Probe = NO_PROBE,
     ) -> Tensor:
-        """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′). The new tokens are appended to `cache`."""
+        """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′). The new tokens are appended to `cache`.
+
+        `places` are the positions of the tokens (B or 1, T), if they are rotary.
+        """
         attend = attend_traced if probe.trace.is_on else attend_fused
         return attend(self, x, memory, mask, cache=cache, places=places, probe=probe)
 
@@ -100,7 +94,7 @@ def attend_fused(
     mask: PreparedMask,
     *,
     cache: KeyValues | None = None,
-    places: Places | None = None,
+    places: Tensor | None = None,
     probe: Probe = NO_PROBE,
 ) -> Tensor:
     """Compute attention with PyTorch's fused kernel."""
@@ -114,8 +108,8 @@ def attend_fused(
         # (B, T, 3D) → three of (B, H, T, E)
         q, k, v = layer.packed(x).unflatten(-1, (3, layer.num_heads, layer.d_k)).permute(2, 0, 3, 1, 4).unbind(0)
         if places is not None:
-            q = rotate(q, rotary_angles(places.queries, layer.d_k, q.dtype)[:, None])
-            k = rotate(k, rotary_angles(places.keys, layer.d_k, k.dtype)[:, None])
+            angles = rotary_angles(places, layer.d_k, q.dtype)[:, None]
+            q, k = rotate(q, angles), rotate(k, angles)
         if cache is not None:
             cache.append(k, v)
             k, v = cache.k, cache.v
@@ -181,7 +175,7 @@ def attend_traced(
     mask: PreparedMask,
     *,
     cache: KeyValues | None = None,
-    places: Places | None = None,
+    places: Tensor | None = None,
     probe: Probe = NO_PROBE,
 ) -> Tensor:
     """Compute attention step by step and record every step. The output is computed from the recorded values."""
@@ -198,8 +192,8 @@ def attend_traced(
             for letter, projection in projections.items()
         )
         if places is not None and not layer.is_cross:
-            q = trace_rotation(q, places.queries, f"Q{sub}′", here.at("query"))
-            k = trace_rotation(k, places.keys, f"K{sub}′", here.at("key"))
+            q = trace_rotation(q, places, f"Q{sub}′", here.at("query"))
+            k = trace_rotation(k, places, f"K{sub}′", here.at("key"))
         if cache is not None and not layer.is_cross:
             k, v = (
                 _trace_append(here.at(p), old[:, head], new, f"{m}{sub}")
@@ -213,11 +207,9 @@ def attend_traced(
     if cache is not None and not layer.is_cross:
         keys, values = zip(*pasts, strict=True)
         cache.replace(torch.stack(keys, dim=1), torch.stack(values, dim=1))  # (B, H, K, E)
-    joined = torch.cat(outputs, dim=-1)  # (B, Q, D)
-    trace.at("output").record(JOIN, joined, parts=tuple(outputs))
-    output: Tensor = layer.output(joined)
-    record_product(trace.at("output"), output, joined, layer.output.weight, layer.output.bias, "O")
-    return output
+    here = trace.at("output")
+    joined = join_traced(tuple(outputs), "", here)  # (B, Q, D)
+    return product_traced(layer.output, joined, "O", here)
 
 
 def _trace_projections(layer: Attention, x: Tensor, memory: Tensor | None, trace: Tracer) -> dict[str, Tensor]:
@@ -237,19 +229,6 @@ def _trace_projections(layer: Attention, x: Tensor, memory: Tensor | None, trace
             record_product(trace.at(_PLACES[letter]), share, y, linear.weight[rows], bias, letter)
             projections[letter] = share
     return projections
-
-
-def record_product(trace: Tracer, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor | None, letter: str) -> None:
-    """Record y = x W + b, with W shown as (in, out)."""
-    if not trace.is_on:
-        return
-    w, symbol = weight.T, _PRODUCTS.get(letter, letter)
-    trace.give(f"W_{letter}", w)
-    if bias is None:
-        trace.record(PROJECT, y, symbol=symbol, x=x, w=w)
-    else:
-        trace.give(f"b_{letter}", bias)
-        trace.record(PROJECT, y, symbol=symbol, x=x, w=w, b=bias)
 
 
 def _trace_share(trace: Tracer, x: Tensor, symbol: str, share: dict[str, int]) -> Tensor:
@@ -276,17 +255,15 @@ def trace_scores(trace: Tracer, q: Tensor, k: Tensor, sub: str, root_of: int | N
     return scaled
 
 
-def _trace_gate(trace: Tracer, x: Tensor, gates: HeadGates, kind: GateKind, head: int) -> Tensor:
+def _trace_gate(trace: Tracer, x: Tensor, gates: Gates, kind: GateKind, head: int) -> Tensor:
     """Multiply the scores or the output of one head by its gate and record it; without a gate, x is unchanged."""
     gate = gates.of_head(kind, head, x.dtype)
     if gate is None:
         return x
-    gated: Tensor = x * gate
     sub = subscript(head + 1)
     name, symbol = ("g", f"Z{sub}′") if kind == "outputs" else ("c", f"Ŝ{sub}")
     trace.give(name, gate, symbol=f"{name}{sub}")
-    trace.record(MULTIPLY, gated, symbol=symbol, a=x, b=gate)
-    return gated
+    return multiply_traced(x, gate, symbol, trace)
 
 
 def trace_head(trace: Tracer, scaled: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:

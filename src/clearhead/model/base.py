@@ -6,8 +6,8 @@ the code that reads and writes weights names the class of an architecture.
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import ClassVar, Protocol
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -15,18 +15,44 @@ from torch import Tensor, nn
 
 from clearhead.errors import ConfigError, TraceError
 from clearhead.model.architecture import Architecture
-from clearhead.model.attention import record_product
 from clearhead.model.batch import Batch, check_batch
 from clearhead.model.config import ModelConfig
 from clearhead.model.gates import check_gates
-from clearhead.model.loss import Loss
 from clearhead.model.mask import CAUSAL, Mask, Packed, counted_tokens
-from clearhead.model.memory import Memory
 from clearhead.model.positions import is_first
 from clearhead.model.probe import NO_PROBE, Probe
+from clearhead.model.recorded_steps import product_traced
 from clearhead.model.tracing import MAX_TRACE_BYTES, PartTrace, traced_bytes
 from clearhead.steps import NO_TRACE, Trace, Tracer
 from clearhead.steps.vocabulary import MEAN
+
+
+class Loss(NamedTuple):
+    """The summed loss of a batch, and the number of tokens (or sentences) in the sum."""
+
+    total: Tensor
+    num_tokens: Tensor
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean loss per token."""
+        return self.total / self.num_tokens.clamp(min=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """The encoder's output for a batch of sentences, with the mask of its real tokens."""
+
+    states: Tensor  # (B, S, D)
+    mask: Mask
+    sentences: Tensor | None = None  # (B, S), for packed rows
+    values: Tensor | None = None  # (B, S, D), where what attention mixes is not the states
+
+    def reorder(self, index: Tensor) -> "Memory":
+        """Return a memory with the entries of the batch reordered."""
+        keys = None if self.mask.keys is None else self.mask.keys.index_select(0, index)
+        values = None if self.values is None else self.values.index_select(0, index)
+        return Memory(self.states.index_select(0, index), replace(self.mask, keys=keys), values=values)
 
 
 class DecoderCache(Protocol):
@@ -181,9 +207,7 @@ class SequenceModel(nn.Module):
 
     def project(self, states: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Return the logits of states."""
-        logits: Tensor = self.output(states)
-        record_product(trace.at("output"), logits, states, self.output.weight, self.output.bias, "out")
-        return logits
+        return product_traced(self.output, states, "out", trace.at("output"))
 
     def mean_states(self, source: Tensor, *, is_padded: bool = True, probe: Probe = NO_PROBE) -> Tensor:
         """Return the mean (B, 1, D) of each sentence's states, the input of a classifier's output layer."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from clearhead.model.config import ModelConfig
 from clearhead.model.layers import BlockCache
-from clearhead.model.mask import Mask
+from clearhead.model.mask import Mask, real_tokens
 
 
 @dataclass
@@ -36,10 +36,7 @@ class Cache:
         """Register `target` (B, T) as the next tokens, and return their positions and mask."""
         length, first = target.shape[1], self.num_keys
         places = self.lengths[:, None] + torch.arange(length, device=target.device)[None]
-        # The start token counts as real, and with start: pad (MarianMT) every padding token does.
-        real = torch.ones_like(target, dtype=torch.bool) if config.start == "pad" else target != config.pad
-        if first == 0:
-            real = torch.cat((torch.ones_like(real[:, :1]), real[:, 1:]), dim=1)
+        real = real_tokens(target, config, is_start=first == 0)
         self.is_real = torch.cat((self.is_real, real), dim=1)
         self.lengths = self.lengths + real.sum(dim=1)
         return places, Mask(keys=self.is_real, is_causal=length > 1, first=first)

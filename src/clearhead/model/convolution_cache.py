@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from clearhead.model.config import ModelConfig
+from clearhead.model.mask import real_tokens
 
 
 @dataclass
@@ -23,10 +24,7 @@ class ConvolutionCache:
     def advance(self, target: Tensor, config: ModelConfig) -> Tensor:
         """Register `target` (B, T) as the next tokens, padded on the right, and return their positions."""
         places = self.lengths[:, None] + torch.arange(target.shape[1], device=target.device)[None]
-        # The start token counts as real, and with start: pad every padding token does.
-        real = torch.ones_like(target, dtype=torch.bool) if config.start == "pad" else target != config.pad
-        if self.longest == 0:
-            real = torch.cat((torch.ones_like(real[:, :1]), real[:, 1:]), dim=1)
+        real = real_tokens(target, config, is_start=self.longest == 0)
         self._counts = real.sum(dim=1)
         self.lengths, self.longest = self.lengths + self._counts, self.longest + target.shape[1]
         return places

@@ -8,45 +8,30 @@ source length; weights are not normalised, and the gradients of the encoder are 
 import torch
 from torch import Tensor, nn
 
-from clearhead.model.base import DecoderCache, SequenceModel
-from clearhead.model.batch import check_length
-from clearhead.model.config import ModelConfig
-from clearhead.model.convolution import GatedConvolution
-from clearhead.model.convolution_cache import ConvolutionBeams, ConvolutionCache, LayerPast
-from clearhead.model.convolutional_layers import (
+from clearhead.model.base import DecoderCache, Memory
+from clearhead.model.convolution import (
     ConvolutionalDecoderBlock,
     ConvolutionalEncoderBlock,
+    GatedConvolution,
     Source,
     add_scaled,
 )
+from clearhead.model.convolution_cache import ConvolutionBeams, ConvolutionCache, LayerPast
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask
-from clearhead.model.memory import Memory
 from clearhead.model.probe import NO_PROBE, Probe
-from clearhead.model.stack import Stack
+from clearhead.model.stack import Stack, StackedModel
 
 _GATED_SHARE = 0.293  # E[σ(g)²] for a normal g of variance 1: the share of the variance that a gate leaves
 
 
-class ConvolutionalModel(SequenceModel):
+class ConvolutionalModel(StackedModel):
     """An encoder-decoder, an encoder that classifies, or a decoder that is a language model."""
 
     architecture = "convolutional"
     example_places = "encoder.*, decoder.0.cross_attention"
 
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config)
-        self.encoder: Stack | None
-        self.decoder: Stack | None
-        self.encoder = self.decoder = None
-        if config.shape != "decoder":
-            self.encoder = Stack(config, config.d_model, config.source_vocabulary)
-            self.encoder_blocks = nn.ModuleList(ConvolutionalEncoderBlock(config) for _ in range(config.encoder_blocks))
-        if config.shape != "encoder":
-            self.decoder = Stack(config, config.d_model, config.target_size)
-            self.decoder_blocks = nn.ModuleList(ConvolutionalDecoderBlock(config) for _ in range(config.decoder_blocks))
-        self.output = self._make_output()
-        self._initialise()
-        self._tie(*(None if stack is None else stack.embedding for stack in (self.encoder, self.decoder)))
+    def _make_block(self, side: str, number: int) -> nn.Module:
+        return (ConvolutionalEncoderBlock if side == "encoder" else ConvolutionalDecoderBlock)(self.config)
 
     def _initialise(self) -> None:
         """Initialise so that the variance of the states is the same in every layer.
@@ -68,11 +53,6 @@ class ConvolutionalModel(SequenceModel):
     def has_cross_attention(self) -> bool:
         """Whether its decoder has attention weights over the source."""
         return self.can_translate and self.config.decoder_blocks > 0
-
-    @property
-    def can_record_steps(self) -> bool:
-        """Whether a step can be recorded as a CUDA graph: only those of a Transformer can."""
-        return False
 
     # One pass
 
@@ -125,11 +105,6 @@ class ConvolutionalModel(SequenceModel):
             x = block(x, embedded, source, real=real, past=past, trace=probe.trace.at("decoder", number))
         return x
 
-    def _check_places(self, places: Tensor, length: int, side: str) -> None:
-        """Reject sentences longer than the position table. Reads the places only if the shape exceeds the limit."""
-        if length > self.config.max_length and not torch.compiler.is_compiling():
-            check_length(int(places.max()) + 1, self.config, side)
-
     def _source(self, memory: Memory | None, target: Tensor) -> Source | None:
         """Return what the layers of the decoder attend to."""
         if not self.has_cross_attention:
@@ -151,11 +126,6 @@ class ConvolutionalModel(SequenceModel):
     def _no_inputs(self, size: int, device: torch.device) -> list[Tensor]:
         nothing = torch.zeros(size, self.config.kernel - 1, self.config.d_model, dtype=self.dtype, device=device)
         return [nothing for _ in self.decoder_blocks]
-
-    def blocks(self) -> list[nn.Module]:
-        """Return the layers of encoder and decoder."""
-        stacks = [getattr(self, name, ()) for name in ("encoder_blocks", "decoder_blocks")]
-        return [block for stack in stacks for block in stack]
 
 
 def _as_numbers(keys: Tensor | None, x: Tensor) -> Tensor | None:

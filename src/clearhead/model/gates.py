@@ -18,31 +18,6 @@ from clearhead.model.heads import AttentionHead, attention_places
 GateKind = Literal["outputs", "scores"]
 
 
-class NoGates:
-    """Change no head: the default of a forward pass."""
-
-    is_on = False
-
-    def at(self, *place: str | int) -> "NoGates":
-        """Return itself."""
-        return self
-
-    def scale_queries(self, q: Tensor) -> Tensor:
-        """Return the queries unchanged."""
-        return q
-
-    def scale_outputs(self, z: Tensor) -> Tensor:
-        """Return the outputs unchanged."""
-        return z
-
-    def of_head(self, kind: GateKind, head: int, dtype: torch.dtype) -> Tensor | None:
-        """Return None: the head has no gate."""
-        return None
-
-
-NO_GATES = NoGates()
-
-
 @dataclass(frozen=True, eq=False)
 class Gates:
     """Gates by the place of their attention layer (`encoder.0.self_attention`); other layers are unchanged.
@@ -54,7 +29,10 @@ class Gates:
     scores: Mapping[str, Tensor] = field(default_factory=dict)  # factors of the heads' scores
     where: str = ""
 
-    is_on = True
+    @property
+    def is_on(self) -> bool:
+        """Whether any layer has gates."""
+        return bool(self.outputs or self.scores)
 
     def at(self, *place: str | int) -> "Gates":
         """Return the gates as seen from `place`, as in `at("encoder", 0)`."""
@@ -74,18 +52,14 @@ class Gates:
         gates = (self.outputs if kind == "outputs" else self.scores).get(self.where)
         return None if gates is None else gates[..., head, None, None].to(dtype)
 
-    def clone(self) -> "Gates":
-        """Return a copy with its own tensors."""
-        return self.changed(torch.clone)
-
     def changed(self, change: Callable[[Tensor], Tensor]) -> "Gates":
         """Return gates with `change` applied to every tensor, for example to move them to a device."""
         outputs, scores = ({where: change(gate) for where, gate in side.items()} for side in self._sides)
         return Gates(outputs, scores)
 
-    def is_like(self, other: "HeadGates") -> bool:
+    def is_like(self, other: "Gates") -> bool:
         """Return whether the other gates have the same places and shapes, so that `overwrite` can take them."""
-        return isinstance(other, Gates) and self._shapes == other._shapes
+        return self._shapes == other._shapes
 
     def overwrite(self, other: "Gates") -> None:
         """Copy the numbers of other gates into these tensors, which stay at their addresses."""
@@ -102,7 +76,7 @@ class Gates:
         return [{where: gate.shape for where, gate in side.items()} for side in self._sides]
 
 
-HeadGates = Gates | NoGates  # the argument of a forward pass
+NO_GATES = Gates()  # the default of a forward pass: no head is changed
 
 
 def _scaled(x: Tensor, gates: Tensor | None) -> Tensor:
@@ -110,14 +84,9 @@ def _scaled(x: Tensor, gates: Tensor | None) -> Tensor:
     return x if gates is None else x * gates[..., None, None].to(x.dtype)
 
 
-def open_gates(config: ModelConfig, device: torch.device, dtype: torch.dtype = torch.float32) -> Gates:
+def open_gates(config: ModelConfig, device: torch.device) -> Gates:
     """Return a gate of 1 for the output of every head: a starting point that changes nothing."""
-    return Gates(
-        {
-            where: torch.ones(config.num_heads_at(where), device=device, dtype=dtype)
-            for where in attention_places(config)
-        }
-    )
+    return Gates({where: torch.ones(config.num_heads_at(where), device=device) for where in attention_places(config)})
 
 
 def closed_gates(
@@ -141,13 +110,11 @@ def _closed(config: ModelConfig, device: torch.device, heads: Iterable[Attention
     return gates
 
 
-def check_gates(gates: HeadGates, config: ModelConfig, num_rows: int | None = None) -> None:
+def check_gates(gates: Gates, config: ModelConfig, num_rows: int | None = None) -> None:
     """Raise ConfigError if gates do not fit a model: an unknown place, or another number of heads or sentences.
 
     Gates of every sentence, (B, H), need `num_rows`, the number of sentences in a batch.
     """
-    if not isinstance(gates, Gates):
-        return
     places = attention_places(config)
     for where, gate in [*gates.outputs.items(), *gates.scores.items()]:
         if where not in places:

@@ -1,24 +1,19 @@
 """Feed-forward networks, and the layers of encoder and decoder: sublayers with residuals and norms."""
 
-from collections.abc import Callable, Mapping
-from typing import cast
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.model.attention import Attention, Places, record_product
+from clearhead.model.attention import Attention
 from clearhead.model.config import ModelConfig
-from clearhead.model.dropout import dropout
-from clearhead.model.headless import HeadlessAttention
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
-from clearhead.model.norm import NORMS
+from clearhead.model.norm import NORMS, dropout
 from clearhead.model.probe import NO_PROBE, Probe
+from clearhead.model.recorded_steps import activate_traced, add_traced, multiply_traced, product_traced
 from clearhead.steps import NO_TRACE, Tracer
-from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY
-
-ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 
 
 class FeedForward(nn.Module):
@@ -33,20 +28,15 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Transform every token independently."""
-        first = self.first(x)  # (B, T, F)
-        record_product(trace.at("first"), first, x, self.first.weight, self.first.bias, "1")
-        hidden = ACTIVATIONS[self.activation](first)
-        trace.at("first").record(ACTIVATE, hidden, symbol="F₁′", x=first, function=self.activation)
+        here = trace.at("first")
+        first = product_traced(self.first, x, "1", here)  # (B, T, F)
+        hidden = activate_traced(first, self.activation, "F₁′", here)
         if self.gate is not None:
-            gate = self.gate(x)
-            record_product(trace.at("gate"), gate, x, self.gate.weight, self.gate.bias, "3")
-            gated = hidden * gate
-            trace.at("gate").record(MULTIPLY, gated, symbol="F′", a=hidden, b=gate)
-            hidden = gated
+            here = trace.at("gate")
+            gate = product_traced(self.gate, x, "3", here)
+            hidden = multiply_traced(hidden, gate, "F′", here)
         hidden = dropout(hidden, self.dropout, self.training)
-        second: Tensor = self.second(hidden)  # (B, T, D)
-        record_product(trace.at("second"), second, hidden, self.second.weight, self.second.bias, "2")
-        return second
+        return product_traced(self.second, hidden, "2", trace.at("second"))  # (B, T, D)
 
 
 class Residual(nn.Module):
@@ -57,15 +47,54 @@ class Residual(nn.Module):
         self.is_pre, self.dropout = config.norm_place == "pre", config.dropout
         self.norm = NORMS[norm](width, config.epsilon)
 
-    def before(self, x: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
-        """Return the input of the sublayer."""
-        return self.norm(x, keys, trace=trace.at("norm")) if self.is_pre else x
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], keys: Tensor | None, trace: Tracer) -> Tensor:
+        """Return the output of a sublayer with its norm and residual; `keys` are the real tokens of an encoder."""
+        y = sublayer(self.norm(x, keys, trace=trace.at("norm")) if self.is_pre else x)
+        return self.after(x, y, keys, trace)
 
     def after(self, x: Tensor, y: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
         """Add the output y of the sublayer to x."""
-        total = x + dropout(y, self.dropout, self.training)
-        trace.record(ADD, total, symbol="R", a=x, b=y)
+        total = add_traced(x, dropout(y, self.dropout, self.training), "R", trace)
         return total if self.is_pre else self.norm(total, keys, trace=trace.at("norm"))
+
+
+class OutputBias(nn.Module):
+    """The bias b_O of an output projection without inputs; it has the name that it has in other attention layers."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(width))
+
+
+class HeadlessAttention(nn.Module):
+    """Attention without heads: every token gets b_O, or 0 in a model without biases."""
+
+    num_heads = 0
+
+    def __init__(self, width: int, d_k: int, *, has_bias: bool = True) -> None:
+        super().__init__()
+        self.d_k = d_k
+        self.output = OutputBias(width) if has_bias else None
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None,
+        mask: PreparedMask,
+        *,
+        cache: KeyValues | None = None,
+        places: object = None,
+        probe: Probe = NO_PROBE,
+    ) -> Tensor:
+        """Return the bias for every token of x (B, Q, D). There are no keys and values to cache."""
+        y = torch.zeros_like(x) if self.output is None else self.output.bias.expand_as(x)
+        probe.trace.at("output").give("b_O", y)
+        return y
+
+    def key_values(self, memory: Tensor) -> KeyValues:
+        """Return the keys and values of no heads."""
+        nothing = memory.new_empty(memory.shape[0], 0, memory.shape[1], self.d_k)
+        return KeyValues(nothing, nothing)
 
 
 def make_attention(config: ModelConfig, where: str, memory_width: int | None = None) -> Attention | HeadlessAttention:
@@ -81,90 +110,61 @@ def make_attention(config: ModelConfig, where: str, memory_width: int | None = N
     return layer
 
 
-class EncoderBlock(nn.Module):
-    """Self-attention, then a feed-forward network. `number` is that of the layer, from 0."""
+class TransformerBlock(nn.Module):
+    """Self-attention, cross-attention if there is a memory, then a feed-forward network; `where` is `encoder.0`."""
 
-    def __init__(self, config: ModelConfig, number: int = 0) -> None:
+    def __init__(self, config: ModelConfig, where: str, memory_width: int | None = None) -> None:
         super().__init__()
-        width = config.d_model
-        self.self_attention = make_attention(config, f"encoder.{number}.self_attention")
-        self.feed_forward = FeedForward(width, config)
-        self.residuals = nn.ModuleList(Residual(width, config.encoder_norm, config) for _ in range(2))
-
-    def forward(
-        self,
-        x: Tensor,
-        mask: PreparedMask,
-        places: Places | None = None,
-        *,
-        probe: Probe = NO_PROBE,
-    ) -> Tensor:
-        """(B, S, D) → (B, S, D)"""
-        keys = mask.mask.keys
-        for number, place in enumerate(("self_attention", "feed_forward")):
-            residual, here = cast(Residual, self.residuals[number]), probe.trace.at("add_and_norm", number)
-            sublayer_input = residual.before(x, keys, here)
-            if place == "self_attention":
-                sublayer_output = self.self_attention(sublayer_input, None, mask, places=places, probe=probe.at(place))
-            else:
-                sublayer_output = self.feed_forward(sublayer_input, trace=probe.trace.at(place))
-            x = residual.after(x, sublayer_output, keys, here)
-        return x
-
-
-class DecoderBlock(nn.Module):
-    """Masked self-attention, cross-attention if there is a memory, then a feed-forward network."""
-
-    def __init__(self, config: ModelConfig, memory_width: int | None, number: int = 0) -> None:
-        super().__init__()
-        width = config.decoder_width
-        self.self_attention = make_attention(config, f"decoder.{number}.self_attention")
+        is_encoder = where.startswith("encoder")
+        width = config.d_model if is_encoder else config.decoder_width
+        norm = config.encoder_norm if is_encoder else config.decoder_norm
+        self.self_attention = make_attention(config, f"{where}.self_attention")
         self.cross_attention: Attention | HeadlessAttention | None = None
         if memory_width is not None:
-            self.cross_attention = make_attention(config, f"decoder.{number}.cross_attention", memory_width)
+            self.cross_attention = make_attention(config, f"{where}.cross_attention", memory_width)
         self.feed_forward = FeedForward(width, config)
         count = 2 if memory_width is None else 3
-        self.residuals = nn.ModuleList(Residual(width, config.decoder_norm, config) for _ in range(count))
+        self.residuals = nn.ModuleList(Residual(width, norm, config) for _ in range(count))
 
     def forward(
         self,
         x: Tensor,
         mask: PreparedMask,
-        memory: tuple[Tensor, PreparedMask] | None,
+        memory: tuple[Tensor, PreparedMask] | None = None,
         *,
-        places: Places | None = None,
+        places: Tensor | None = None,
         cache: "BlockCache | None" = None,
         probe: Probe = NO_PROBE,
     ) -> Tensor:
         """(B, T, D) → (B, T, D)"""
-        trace = probe.trace
-        residual, here = cast(Residual, self.residuals[0]), trace.at("add_and_norm", 0)
-        own = None if cache is None else cache.own
-        sublayer_input = residual.before(x, None, here)
-        sublayer_output = self.self_attention(
-            sublayer_input, None, mask, cache=own, places=places, probe=probe.at("self_attention")
-        )
-        x = residual.after(x, sublayer_output, None, here)
-        if self.cross_attention is not None:
+        trace, own = probe.trace, None if cache is None else cache.own
+
+        def attend_own(y: Tensor) -> Tensor:
+            own_probe = probe.at("self_attention")
+            attended: Tensor = self.self_attention(y, None, mask, cache=own, places=places, probe=own_probe)
+            return attended
+
+        def attend_memory(y: Tensor) -> Tensor:
+            assert self.cross_attention is not None
             assert memory is not None
-            residual, here = cast(Residual, self.residuals[1]), trace.at("add_and_norm", 1)
-            sublayer_input = residual.before(x, None, here)
             memory_cache = None if cache is None or trace.is_on else cache.memory
-            sublayer_output = self.cross_attention(
-                sublayer_input, *memory, cache=memory_cache, probe=probe.at("cross_attention")
-            )
-            x = residual.after(x, sublayer_output, None, here)
-        number = len(self.residuals) - 1
-        residual, here = cast(Residual, self.residuals[number]), trace.at("add_and_norm", number)
-        sublayer_output = self.feed_forward(residual.before(x, None, here), trace=trace.at("feed_forward"))
-        return residual.after(x, sublayer_output, None, here)
+            attended: Tensor = self.cross_attention(y, *memory, cache=memory_cache, probe=probe.at("cross_attention"))
+            return attended
+
+        sublayers = [attend_own, lambda y: self.feed_forward(y, trace=trace.at("feed_forward"))]
+        if self.cross_attention is not None:
+            sublayers.insert(1, attend_memory)
+        for number, sublayer in enumerate(sublayers):
+            x = self.residuals[number](x, sublayer, mask.mask.keys, trace.at("add_and_norm", number))
+        return x
 
 
+@dataclass
 class BlockCache:
     """The keys and values that a decoder layer caches between steps: of the target and of the memory."""
 
-    def __init__(self, own: KeyValues, memory: KeyValues | None) -> None:
-        self.own, self.memory = own, memory
+    own: KeyValues
+    memory: KeyValues | None
 
     def reorder(self, index: Tensor) -> None:
         """Reorder the entries of the batch."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from clearhead.model.config import ModelConfig
+
 
 @dataclass(frozen=True, eq=False)
 class Packed:
@@ -82,6 +84,19 @@ class FusedMask:
     def is_by_key(self) -> bool:
         """Whether it hides the same keys from every query of a sentence, is causal only, or hides nothing."""
         return self.mask is None or self.mask.shape[-2] == 1
+
+
+def real_tokens(target: Tensor, config: ModelConfig, *, is_start: bool) -> Tensor:
+    """Return (B, T): True for the tokens of a target that are not padding; `is_start` says that texts begin here.
+
+    The start token counts as real, and with start: pad (MarianMT) every padding token does.
+    """
+    if config.start == "pad":
+        return torch.ones_like(target, dtype=torch.bool)
+    real = target != config.pad
+    if is_start:
+        real[:, 0] = True
+    return real
 
 
 def counted_tokens(keys: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Norms: layer norm, RMS norm, and a norm over all numbers of a sentence except padding."""
+"""Dropout, and norms: layer norm, RMS norm, and a norm over all numbers of a sentence except padding."""
 
 import torch
 import torch.nn.functional as F
@@ -7,6 +7,24 @@ from torch import Tensor, nn
 from clearhead.model.mask import counted_tokens
 from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import MEAN, NORMALISE, RMS_NORMALISE, VARIANCE
+
+_BYTES = 256
+
+
+def dropout(x: Tensor, share: float, is_training: bool) -> Tensor:
+    """Set about `share` of the numbers to 0 and scale up the others in training; otherwise return x.
+
+    On a CPU, this takes a random byte for each number, which is several times faster there than PyTorch's dropout. The
+    dropped share is then a multiple of 1/256 (26/256 for 0.1), and the remaining numbers are scaled accordingly.
+    """
+    if not is_training or share == 0.0:
+        return x
+    dropped = round(share * _BYTES)
+    if x.device.type != "cpu" or not 0 < dropped < _BYTES:
+        return F.dropout(x, share, is_training)
+    words = torch.randint(-(2**63), 2**63 - 1, ((x.numel() + 7) // 8,))  # eight random bytes each
+    survivors = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
+    return x * survivors * (_BYTES / (_BYTES - dropped))
 
 
 class LayerNorm(nn.Module):
@@ -45,14 +63,8 @@ class RMSNorm(nn.Module):
         return y
 
 
-class SentenceNorm(nn.Module):
+class SentenceNorm(LayerNorm):
     """γ (x - μ) / √(σ² + ε) + β with one mean and one variance for all d × n numbers of a sentence except padding."""
-
-    def __init__(self, width: int, epsilon: float) -> None:
-        super().__init__()
-        self.epsilon = epsilon
-        self.gain = nn.Parameter(torch.ones(width))
-        self.shift = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: Tensor, keys: Tensor | None = None, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Normalise every sentence independently; `keys` (B, T) is True for the tokens to include."""

@@ -20,13 +20,12 @@ def sinusoids(length: int, width: int, order: str = "pairs") -> Tensor:
     pairs = torch.arange((width + 1) // 2, dtype=torch.float64)
     angles = place / _BASE ** (2.0 * pairs / width)  # (T, ⌈D/2⌉)
     table = torch.zeros(length, width, dtype=torch.float64)
-    if order == "pairs":
-        table[:, 0::2] = torch.sin(angles)
-        table[:, 1::2] = torch.cos(angles[:, : width // 2])
-    else:
-        middle = (width + 1) // 2
-        table[:, :middle] = torch.sin(angles)
-        table[:, middle:] = torch.cos(angles[:, : width // 2])
+    middle = len(pairs)
+    sines, cosines = slice(0, None, 2), slice(1, None, 2)
+    if order == "blocks":
+        sines, cosines = slice(middle), slice(middle, None)
+    table[:, sines] = torch.sin(angles)
+    table[:, cosines] = torch.cos(angles[:, : width // 2])
     return table.to(torch.get_default_dtype())
 
 

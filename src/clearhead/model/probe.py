@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from clearhead.model.gates import NO_GATES, HeadGates
+from clearhead.model.gates import NO_GATES, Gates
 from clearhead.steps import NO_TRACE, Tracer
 
 # The number of an encoder layer and its output (B, S, D) → the output to continue with
@@ -20,7 +20,7 @@ class Probe:
     """
 
     trace: Tracer = NO_TRACE
-    gates: HeadGates = NO_GATES
+    gates: Gates = NO_GATES
     edit: StateEdit | None = None
 
     def at(self, *place: str | int) -> "Probe":

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from clearhead.model.base import DecoderBeams, DecoderCache, SequenceModel
+from clearhead.model.base import DecoderBeams, DecoderCache, Memory, SequenceModel
 from clearhead.model.batch import Batch
-from clearhead.model.gates import HeadGates
+from clearhead.model.gates import Gates
 from clearhead.model.mask import CAUSAL, Mask
-from clearhead.model.memory import Memory
 from clearhead.model.probe import NO_PROBE, Probe
 from clearhead.model.tracing import MAX_TRACE_BYTES
 from clearhead.model.transformer import Transformer
@@ -32,7 +31,7 @@ class ProbedModel(SequenceModel):
         self.train(model.training)
 
     def _joined(self, probe: Probe) -> Probe:
-        gates: HeadGates = probe.gates if probe.gates.is_on else self.probe.gates
+        gates: Gates = probe.gates if probe.gates.is_on else self.probe.gates
         return Probe(probe.trace, gates, self.probe.edit)
 
     @property

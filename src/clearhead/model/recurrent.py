@@ -10,17 +10,15 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from clearhead.model.base import DecoderCache, SequenceModel
+from clearhead.model.base import DecoderCache, Memory, SequenceModel
 from clearhead.model.config import ModelConfig
 from clearhead.model.gates import check_gates
-from clearhead.model.mask import CAUSAL, EVERYTHING, Mask
-from clearhead.model.memory import Memory
+from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, real_tokens
 from clearhead.model.probe import NO_PROBE, Probe
-from clearhead.model.recurrent_cell import Cell, initialise_cell, join_weights
+from clearhead.model.recurrent_cell import Cell, RecurrentBeams, RecurrentState, initialise_cell, join_weights
 from clearhead.model.recurrent_decoder import RecurrentDecoder
 from clearhead.model.recurrent_decoder_trace import decode_traced
 from clearhead.model.recurrent_encoder import RecurrentEncoder
-from clearhead.model.recurrent_state import RecurrentBeams, RecurrentState
 
 
 class RecurrentModel(SequenceModel):
@@ -83,11 +81,7 @@ class RecurrentModel(SequenceModel):
         if cache is None:
             states: Tensor = self.decoder(target, memory)
             return states
-        # The start token counts as real, and with start: pad every padding token does.
-        is_real = torch.ones_like(target, dtype=torch.bool)
-        if self.config.start != "pad":
-            is_real = target != self.config.pad
-            is_real[:, 0] |= cache.length == 0
+        is_real = real_tokens(target, self.config, is_start=cache.length == 0)
         return self.decoder.continue_texts(target, memory, cache, is_real)
 
     def start_cache(self, memory: Memory | None, size: int, device: torch.device) -> RecurrentState:

@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clearhead.model.base import Memory
 from clearhead.model.config import ModelConfig
-from clearhead.model.memory import Memory
-from clearhead.model.recurrent_steps import add_traced, join_traced, tanh_traced, transform_traced
+from clearhead.model.recorded_steps import activate_traced, add_traced, join_traced, transform_traced
 from clearhead.steps import Tracer
 from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import MASK, MIX, SCALE, SCORE, SOFTMAX
@@ -86,7 +86,9 @@ class TracedAttention:
         trace.record(MIX, context, symbol=f"a{sub}", weights=weights, v=self.memory.states)
         here = trace.at("state")
         joined = join_traced((context, h), f"s′{sub}", here)
-        return tanh_traced(transform_traced(self.layer.output, joined, f"W_c s′{sub}", here), f"s̃{sub}", here)
+        return activate_traced(
+            transform_traced(self.layer.output, joined, f"W_c s′{sub}", here), "tanh", f"s̃{sub}", here
+        )
 
     def _scores(self, h: Tensor, sub: str, trace: Tracer) -> Tensor:
         if self.layer.kind == "additive":
@@ -106,7 +108,7 @@ class TracedAttention:
         keys = self.keys if is_single else self.keys[:, None]
         queries = query if is_single else query[:, :, None]  # (B, Q, 1, D)
         total = add_traced(keys, queries, f"U{sub}", trace.at("key"))
-        activated = tanh_traced(total, f"T{sub}", trace.at("key"))
+        activated = activate_traced(total, "tanh", f"T{sub}", trace.at("key"))
         v = self.layer.score.weight  # (1, D)
         scores = v @ activated.transpose(-1, -2)
         trace.record(SCORE, scores, symbol=f"e{sub}", q=v, k=activated)

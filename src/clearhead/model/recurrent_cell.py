@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clearhead.model.recorded_steps import activate_traced, add_traced, linear_traced, multiply_traced
 from clearhead.steps import Tracer
 from clearhead.steps.symbols import subscript
-from clearhead.steps.vocabulary import ACTIVATE, ADD, COMPLEMENT, MULTIPLY, TRANSFORM
+from clearhead.steps.vocabulary import COMPLEMENT
 
 Cell = nn.GRU | nn.LSTM
 _GATES: Mapping[type[nn.Module], Mapping[str, str]] = {  # in the order of PyTorch's weights, with their letters
@@ -34,11 +34,52 @@ class CellState:
         return CellState(change(self.hidden), None if self.memory is None else change(self.memory))
 
 
+@dataclass
+class RecurrentState:
+    """The states of B texts, one per row: each tensor of a layer is (B, 1, D)."""
+
+    layers: list[CellState]
+    fed: Tensor | None = None  # (B, 1, D), the last attentional state, with input feeding
+    keys: Tensor | None = None  # (B, S, D), what attention compares with
+    length: int = 0  # tokens so far, including padding
+
+    def change(self, change: Callable[[Tensor], Tensor]) -> None:
+        """Apply `change` to the tensors of each text, which have the axes (B, K, D)."""
+        self.layers = [layer.changed(change) for layer in self.layers]
+        self.fed = None if self.fed is None else change(self.fed)
+
+    def keep_old(self, old: "RecurrentState", is_real: Tensor) -> None:
+        """Return to the old state in the rows whose token was padding; `is_real` is (B, 1, 1)."""
+        self.layers = [
+            CellState(
+                torch.where(is_real, new.hidden, before.hidden),
+                None
+                if new.memory is None or before.memory is None
+                else torch.where(is_real, new.memory, before.memory),
+            )
+            for new, before in zip(self.layers, old.layers, strict=True)
+        ]
+        self.fed = None if self.fed is None or old.fed is None else torch.where(is_real, self.fed, old.fed)
+
+    def reorder(self, index: Tensor) -> None:
+        """Reorder the rows, or drop some of them."""
+        self.change(lambda x: x.index_select(0, index))
+        self.keys = None if self.keys is None else self.keys.index_select(0, index)
+
+
+@dataclass
+class RecurrentBeams(RecurrentState):
+    """The states of several continuations per row: each tensor of a layer is (B, continuations, D)."""
+
+    def follow(self, parents: Tensor) -> None:
+        """Continue with new hypotheses (B, K′), each with the state of its parent."""
+        self.change(lambda x: x.gather(1, parents[..., None].expand(-1, -1, x.shape[-1])))
+
+
 def make_cell(kind: str, num_inputs: int, width: int) -> Cell:
     """Return a cell of that kind, `gru` or `lstm`."""
-    return (
-        nn.LSTM(num_inputs, width, batch_first=True) if kind == "lstm" else nn.GRU(num_inputs, width, batch_first=True)
-    )
+    cells: Mapping[str, type[Cell]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+    return cells[kind](num_inputs, width, batch_first=True)
 
 
 def initialise_cell(cell: Cell) -> None:
@@ -117,54 +158,35 @@ class TracedCell:
         if state.memory is None:
             return CellState(self._gru(x, state.hidden, sub, trace))
         gates = {gate: self._gate(gate, "z", x, state.hidden, sub, trace) for gate in self.letters}
-        old_part = gates["forget"] * state.memory
-        trace.at("kept").record(MULTIPLY, old_part, symbol=f"kept{sub}", a=gates["forget"], b=state.memory)
-        new_part = gates["input"] * gates["candidate"]
-        trace.at("new").record(MULTIPLY, new_part, symbol=f"new{sub}", a=gates["input"], b=gates["candidate"])
-        memory = old_part + new_part
-        trace.record(ADD, memory, symbol=f"c{sub}", a=old_part, b=new_part)
-        shown = torch.tanh(memory)
-        trace.record(ACTIVATE, shown, symbol=f"tanh c{sub}", x=memory, function="tanh")
-        hidden = gates["output"] * shown
-        trace.record(MULTIPLY, hidden, symbol=f"{self._state}{sub}", a=gates["output"], b=shown)
-        return CellState(hidden, memory)
+        old_part = multiply_traced(gates["forget"], state.memory, f"kept{sub}", trace.at("kept"))
+        new_part = multiply_traced(gates["input"], gates["candidate"], f"new{sub}", trace.at("new"))
+        memory = add_traced(old_part, new_part, f"c{sub}", trace)
+        shown = activate_traced(memory, "tanh", f"tanh c{sub}", trace)
+        return CellState(multiply_traced(gates["output"], shown, f"{self._state}{sub}", trace), memory)
 
     def _products(self, gate: str, x: Tensor, h: Tensor, trace: Tracer) -> tuple[Tensor, Tensor]:
         """Record W x + b and U h + c."""
         (w, b, u, c), letter = self._weights[gate], self.letters[gate]
-        from_input, from_state = F.linear(x, w, b), F.linear(h, u, c)
         symbols = f"W_{letter} x + b_{letter}", f"U_{letter} h + c_{letter}"
         if letter == "n":  # of a GRU, which multiplies the sum by the reset gate
             symbols = symbols[0], f"({symbols[1]})"
-        trace.at("from_input").record(TRANSFORM, from_input, symbol=symbols[0], x=x, w=w, b=b)
-        trace.at("from_state").record(TRANSFORM, from_state, symbol=symbols[1], x=h, w=u, b=c)
-        return from_input, from_state
+        from_input = linear_traced(x, w, b, symbols[0], trace.at("from_input"))
+        return from_input, linear_traced(h, u, c, symbols[1], trace.at("from_state"))
 
     def _gate(self, gate: str, symbol: str, x: Tensor, h: Tensor, sub: str, trace: Tracer) -> Tensor:
         here, letter = trace.at(f"{gate}_gate"), self.letters[gate]
         from_input, from_state = self._products(gate, x, h, here)
-        before = from_input + from_state
-        here.record(ADD, before, symbol=f"{symbol}_{letter}", a=from_input, b=from_state)
-        is_candidate = gate == "candidate"
-        value = torch.tanh(before) if is_candidate else torch.sigmoid(before)
-        here.record(ACTIVATE, value, symbol=f"{letter}{sub}", x=before, function="tanh" if is_candidate else "sigmoid")
-        return value
+        before = add_traced(from_input, from_state, f"{symbol}_{letter}", here)
+        return activate_traced(before, "tanh" if gate == "candidate" else "sigmoid", f"{letter}{sub}", here)
 
     def _gru(self, x: Tensor, h: Tensor, sub: str, trace: Tracer) -> Tensor:
         r, z = (self._gate(gate, "a", x, h, sub, trace) for gate in ("reset", "update"))
         here = trace.at("candidate_gate")
         from_input, from_state = self._products("candidate", x, h, here)
-        part = r * from_state
-        here.at("reset").record(MULTIPLY, part, symbol="r ⊙ (U_n h + c_n)", a=r, b=from_state)
-        before = from_input + part
-        here.record(ADD, before, symbol="a_n", a=from_input, b=part)
-        n = torch.tanh(before)
-        here.record(ACTIVATE, n, symbol=f"n{sub}", x=before, function="tanh")
+        part = multiply_traced(r, from_state, "r ⊙ (U_n h + c_n)", here.at("reset"))
+        n = activate_traced(add_traced(from_input, part, "a_n", here), "tanh", f"n{sub}", here)
         rest = 1 - z
         trace.record(COMPLEMENT, rest, symbol=f"(1 - z{sub})", x=z)
-        old_part, new_part = z * h, rest * n
-        trace.at("kept").record(MULTIPLY, old_part, symbol=f"kept{sub}", a=z, b=h)
-        trace.at("new").record(MULTIPLY, new_part, symbol=f"new{sub}", a=rest, b=n)
-        hidden = old_part + new_part
-        trace.record(ADD, hidden, symbol=f"{self._state}{sub}", a=old_part, b=new_part)
-        return hidden
+        old_part = multiply_traced(z, h, f"kept{sub}", trace.at("kept"))
+        new_part = multiply_traced(rest, n, f"new{sub}", trace.at("new"))
+        return add_traced(old_part, new_part, f"{self._state}{sub}", trace)

@@ -9,12 +9,11 @@ from copy import copy
 import torch
 from torch import Tensor, nn
 
+from clearhead.model.base import Memory
 from clearhead.model.config import ModelConfig
-from clearhead.model.dropout import dropout
-from clearhead.model.memory import Memory
+from clearhead.model.norm import dropout
 from clearhead.model.recurrent_attention import MemoryAttention
-from clearhead.model.recurrent_cell import Cell, CellState, make_cell, run_cell
-from clearhead.model.recurrent_state import RecurrentBeams, RecurrentState
+from clearhead.model.recurrent_cell import Cell, CellState, RecurrentBeams, RecurrentState, make_cell, run_cell
 
 
 class RecurrentDecoder(nn.Module):

@@ -3,20 +3,19 @@
 import torch
 from torch import Tensor
 
-from clearhead.model.memory import Memory
-from clearhead.model.recurrent_attention import TracedAttention
-from clearhead.model.recurrent_cell import CellState, TracedCell
-from clearhead.model.recurrent_decoder import RecurrentDecoder
-from clearhead.model.recurrent_state import RecurrentBeams, RecurrentState
-from clearhead.model.recurrent_steps import (
+from clearhead.model.base import Memory
+from clearhead.model.recorded_steps import (
+    activate_traced,
     add_traced,
     append_traced,
     embed_traced,
     join_traced,
     pick_traced,
     rows_traced,
-    tanh_traced,
 )
+from clearhead.model.recurrent_attention import TracedAttention
+from clearhead.model.recurrent_cell import CellState, RecurrentBeams, RecurrentState, TracedCell
+from clearhead.model.recurrent_decoder import RecurrentDecoder
 from clearhead.steps import Tracer
 from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import MIX, PICK, SPLIT
@@ -67,7 +66,7 @@ class _TracedSteps:
             for place, name in enumerate(names, start=number * len(names)):
                 part, symbol = here.at(number, name), f"{name[0].replace('m', 'c')}₀"
                 before = rows_traced(bridge, slice(place * width, (place + 1) * width), last, "W h + b", part)
-                parts.append(tanh_traced(before, symbol, part))
+                parts.append(activate_traced(before, "tanh", symbol, part))
             layers.append(CellState(*parts))
         fed = None
         if self.decoder.has_input_feeding:

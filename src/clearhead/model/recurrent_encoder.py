@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.model.config import ModelConfig
-from clearhead.model.dropout import dropout
-from clearhead.model.recurrent_cell import Cell, CellState, TracedCell, make_cell, run_cell
-from clearhead.model.recurrent_steps import (
+from clearhead.model.norm import dropout
+from clearhead.model.recorded_steps import (
     add_traced,
     append_traced,
     embed_traced,
@@ -18,6 +17,7 @@ from clearhead.model.recurrent_steps import (
     join_traced,
     pick_traced,
 )
+from clearhead.model.recurrent_cell import Cell, CellState, TracedCell, make_cell, run_cell
 from clearhead.steps import Tracer
 from clearhead.steps.symbols import subscript
 

@@ -25,14 +25,6 @@ class PartTrace(Trace):
         self._known_ids: set[int] = set()
         self._outside: dict[int, tuple[ReferenceType[Any], str]] = {}  # symbols of unrecorded values, by weak reference
 
-    def at(self, *place: str | int) -> "PartTrace":
-        """Return a child that records into this trace under `place`."""
-        child = PartTrace.__new__(PartTrace)
-        child.layout, child.givens, child.records = self.layout, self.givens, self.records
-        child.only, child._known_ids, child._outside = self.only, self._known_ids, self._outside
-        child.where = ".".join(str(part) for part in ([self.where] if self.where else []) + list(place))
-        return child
-
     def _is_wanted(self) -> bool:
         return not self.only or any(
             fnmatchcase(self.where, pattern) or fnmatchcase(self.where, f"{pattern}.*") for pattern in self.only
@@ -69,13 +61,10 @@ class PartTrace(Trace):
         return symbol if reference is not None and reference() is value else ""
 
     def _free(self, name: str) -> str:
-        path = f"{self.where}.{name}" if self.where else name
-        number = 2
-        fresh = name
-        while path in self.givens:
-            fresh = f"{name}{number}"
-            path = f"{self.where}.{fresh}" if self.where else fresh
-            number += 1
+        place = f"{self.where}." if self.where else ""
+        number, fresh = 2, name
+        while f"{place}{fresh}" in self.givens:
+            fresh, number = f"{name}{number}", number + 1
         return fresh
 
 

@@ -8,42 +8,24 @@ import torch
 from torch import Tensor, nn
 
 from clearhead.errors import ConfigError
-from clearhead.model.attention import Places
-from clearhead.model.base import DecoderCache, SequenceModel
-from clearhead.model.batch import check_length
+from clearhead.model.base import DecoderCache, Memory, SequenceModel
 from clearhead.model.cache import BeamCache, Cache
-from clearhead.model.config import ModelConfig
-from clearhead.model.layers import BlockCache, DecoderBlock, EncoderBlock, empty_key_values
+from clearhead.model.layers import BlockCache, TransformerBlock, empty_key_values
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, Packed, PreparedMask, prepare
-from clearhead.model.memory import Memory
 from clearhead.model.positions import packed_places
 from clearhead.model.probe import NO_PROBE, Probe
-from clearhead.model.stack import Stack
+from clearhead.model.stack import Stack, StackedModel
 
 
-class Transformer(SequenceModel):
+class Transformer(StackedModel):
     """A model whose tokens see each other by attention."""
 
     architecture = "transformer"
     example_places = "encoder.*, decoder.0.cross_attention"
 
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__(config)
-        self.encoder: Stack | None
-        self.decoder: Stack | None
-        self.encoder = self.decoder = None
-        if config.shape != "decoder":
-            self.encoder = Stack(config, config.d_model, config.source_vocabulary, config.encoder_norm)
-            self.encoder_blocks = nn.ModuleList(EncoderBlock(config, number) for number in range(config.encoder_blocks))
-        if config.shape != "encoder":
-            memory = config.d_model if config.shape == "encoder-decoder" else None
-            self.decoder = Stack(config, config.decoder_width, config.target_size, config.decoder_norm)
-            self.decoder_blocks = nn.ModuleList(
-                DecoderBlock(config, memory, number) for number in range(config.decoder_blocks)
-            )
-        self.output = self._make_output()
-        self._initialise()
-        self._tie(*(None if stack is None else stack.embedding for stack in (self.encoder, self.decoder)))
+    def _make_block(self, side: str, number: int) -> TransformerBlock:
+        is_reader = side == "decoder" and self.config.shape == "encoder-decoder"
+        return TransformerBlock(self.config, f"{side}.{number}", self.config.d_model if is_reader else None)
 
     def _initialise_module(self, module: nn.Module) -> None:
         super()._initialise_module(module)
@@ -86,9 +68,9 @@ class Transformer(SequenceModel):
         self._check_places(places, source.shape[1], "source")
         x = self.encoder.embed(source, places, probe.trace.at("input"))
         prepared = prepare(mask, source.shape[1], source.shape[1], source.device)
-        turned = Places(places, places) if self.config.positions == "rotary" else None
+        turned = places if self.config.positions == "rotary" else None
         for number, block in enumerate(self.encoder_blocks):
-            x = block(x, prepared, turned, probe=probe.at("encoder", number))
+            x = block(x, prepared, places=turned, probe=probe.at("encoder", number))
             if probe.edit is not None:
                 x = probe.edit(number, x)
         if self.encoder.last_norm is not None:
@@ -119,18 +101,13 @@ class Transformer(SequenceModel):
         own = prepare(mask, length, num_keys, target.device)
         across = self._memory_mask(memory, length, mask.packed)
         x = self.decoder.embed(target, places, probe.trace.at("target"))
-        turned = Places(places, places) if self.config.positions == "rotary" else None
+        turned = places if self.config.positions == "rotary" else None
         for number, block in enumerate(self.decoder_blocks):
             block_cache = None if cache is None else cache.blocks[number]
             x = block(x, own, across, places=turned, cache=block_cache, probe=probe.at("decoder", number))
         if self.decoder.last_norm is not None:
             x = self.decoder.last_norm(x, None, trace=probe.trace.at("decoder", "norm"))
         return x
-
-    def _check_places(self, places: Tensor, length: int, side: str) -> None:
-        """Reject sentences longer than the position table. Reads the places only if the shape exceeds the limit."""
-        if length > self.config.max_length and not torch.compiler.is_compiling():
-            check_length(int(places.max()) + 1, self.config, side)
 
     def _memory_mask(
         self, memory: Memory | None, length: int, packed: Packed | None
@@ -161,20 +138,13 @@ class Transformer(SequenceModel):
         dtype = self.dtype if memory is None else memory.states.dtype
         blocks = []
         for block in self.decoder_blocks:
-            assert isinstance(block, DecoderBlock)
+            assert isinstance(block, TransformerBlock)
             memory_cache = None
             if block.cross_attention is not None:
                 assert memory is not None
                 memory_cache = block.cross_attention.key_values(memory.states)
             blocks.append(BlockCache(empty_key_values(block.self_attention, size, device, dtype), memory_cache))
         return blocks
-
-    # Parameters
-
-    def blocks(self) -> list[nn.Module]:
-        """Return the layers of encoder and decoder."""
-        stacks = [getattr(self, name, ()) for name in ("encoder_blocks", "decoder_blocks")]
-        return [block for stack in stacks for block in stack]
 
 
 def require_transformer(model: SequenceModel, what: str) -> Transformer:

@@ -15,9 +15,11 @@ _STATUSES = {
     413: "The request is too large.",
     415: "The format of the request or of the document is not supported.",
     429: "Too many requests for this key or client; Retry-After says when to try again.",
+    501: "The server cannot explain: PyTorch is not installed, or explanations are switched off.",
     503: "The queue is full, or a model cannot be loaded; Retry-After says when to try again.",
     504: "The time limit of a request has passed.",
 }
+_EXAMPLES = {501: "explanations are switched off on this server."}  # of an error, other than its description
 KEY_ERRORS = (401, 403, 429)
 _ERROR_SCHEMA = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 
@@ -66,7 +68,6 @@ def documented(
     body: BodyExample | None = None,
     errors: Sequence[int] = (),
     media_type: str = "application/json",
-    status: int = 200,
 ) -> dict[str, Any]:
     """Return the keyword arguments of a route: `@router.post("/v1/score", **documented(...))`.
 
@@ -78,9 +79,9 @@ def documented(
         success["content"] = {media_type: {"schema": {"type": "string"}}}
     elif answer is not None:
         success["content"] = {media_type: {"schema": {}, "example": answer}}
-    responses: dict[int | str, dict[str, Any]] = {status: success}
+    responses: dict[int | str, dict[str, Any]] = {200: success}
     for code in sorted({*errors, *KEY_ERRORS}):
-        example = {"error": _STATUSES[code]}
+        example = {"error": _EXAMPLES.get(code, _STATUSES[code])}
         content = {"application/json": {"schema": _ERROR_SCHEMA, "example": example}}
         responses[code] = {"description": _STATUSES[code], "content": content}
     extra: dict[str, Any] = {}
@@ -92,5 +93,4 @@ def documented(
         "responses": responses,
         "openapi_extra": extra,
         "response_model": None,
-        "status_code": status,
     }

@@ -63,11 +63,6 @@ class Route:
         """The target language to set, or None for a model with one target."""
         return self.target if self.target in self.model.tags else None
 
-    @property
-    def folder(self) -> ModelFolder:
-        """The model's files, with the target language; raise CheckpointError if they are gone."""
-        return replace(find_model(self.model.path), language=self.language)
-
 
 class Catalogue:
     """All served models; the first one that fits a request translates it."""
@@ -81,9 +76,8 @@ class Catalogue:
         self._by_direction: dict[tuple[str, str], Route] = {}
         for route in self._routes:
             self._by_direction.setdefault((route.source, route.target), route)
-        self.sources = tuple(dict.fromkeys(route.source for route in self._routes))
-        self.targets = tuple(dict.fromkeys(route.target for route in self._routes))
-        self.codes = tuple(dict.fromkeys((*self.sources, *self.targets)))
+        sources = [route.source for route in self._routes]
+        self.codes = tuple(dict.fromkeys((*sources, *(route.target for route in self._routes))))
 
     def targets_of(self, source: str) -> list[str]:
         """Return the languages into which a source language is translated."""
@@ -144,11 +138,8 @@ def make_catalogue(names: Iterable[str]) -> Catalogue:
         name, number = model.name, 2
         while name in names_before:
             name, number = f"{model.name}-{number}", number + 1
-        models.append(ServedModel(name, *(getattr(model, field) for field in _FIELDS)))
+        models.append(replace(model, name=name))
     return Catalogue(models)
-
-
-_FIELDS = ("path", "directions", "tags", "title", "licence", "attribution")
 
 
 def _served(entry: str) -> ServedModel:

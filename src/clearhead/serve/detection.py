@@ -1,14 +1,17 @@
-"""Detect the language of a text, among the languages of the server."""
+"""Detect the language of texts, among those of the server; a text in the target language comes back unchanged."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lingua import LanguageDetector
 
+    from clearhead.serve.server import Server
+
 _MAX_CHARACTERS = 2000  # that are enough to recognise a language
+_SURE = 80.0  # confidence with which a text of a list may have another language than the whole list
 
 
 @dataclass(frozen=True)
@@ -72,3 +75,37 @@ class Detector:
                 codes = [getattr(IsoCode639_1, code.upper()) for code in self._known_codes()]
                 self._detector = LanguageDetectorBuilder.from_iso_codes_639_1(*codes).build()
             return self._detector
+
+
+@dataclass(frozen=True)
+class SourceLanguages:
+    """The language of all texts together, and of each text."""
+
+    common: DetectedLanguage
+    languages: tuple[DetectedLanguage, ...]
+
+    @property
+    def groups(self) -> dict[str, list[int]]:
+        """The places of the texts of each language."""
+        groups: dict[str, list[int]] = {}
+        for place, detected in enumerate(self.languages):
+            groups.setdefault(detected.language, []).append(place)
+        return groups
+
+
+async def detect_sources(server: "Server", texts: Sequence[str], target: str | None) -> SourceLanguages:
+    """Detect the language of texts.
+
+    A short text is hard to recognise, so a text of a list has its own language only if it is clear, and if it is the
+    target language or is translated into it. Otherwise it has that of the whole list.
+    """
+    common = await server.detect(list(texts))
+    if len(texts) == 1:
+        return SourceLanguages(common, (common,))
+    languages = []
+    for text in texts:
+        own = await server.detect([text]) if text.strip() else common
+        targets = (own.language, *server.catalogue.targets_of(own.language))
+        is_possible = target is None or target in targets
+        languages.append(own if own.confidence >= _SURE and is_possible else common)
+    return SourceLanguages(common, tuple(languages))

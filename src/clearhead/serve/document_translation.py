@@ -89,7 +89,9 @@ async def translate_file(target: DocumentTarget, name: str, content: bytes) -> b
     timing = PieceTiming(limit, sentence, _MAX_TRIES)
     translate = sentence_translator(target, timing, is_aligned=is_aligned)
     options = DocumentOptions(*target.languages)
-    return await _in_thread(target, timing, lambda: translate_document(content, name, translate, options=options))
+    return await _in_thread(
+        target, timing, lambda: translate_document(content, name, translate, options=options, note=target.notes.append)
+    )
 
 
 class PieceTiming:

@@ -36,7 +36,7 @@ def make_handler(options: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], by
     """Return the function that answers requests; `seconds` is its time limit, `memory` the most bytes it may use."""
     _limit_memory(int(options["memory"]))
     calls = {"exercises": _exercises, "solve": _solve, "check": _check}
-    calls |= {"quiz_kinds": quiz_catalogue, "quiz": draw, "quiz_mark": mark_sheet}
+    calls |= {"kinds": quiz_catalogue, "draw": draw, "mark": mark_sheet}
     seconds = float(options["seconds"])
 
     def handle(request: Mapping[str, Any]) -> bytes:

@@ -4,10 +4,8 @@ Its answers are the data that `clearhead explain` writes with the option for JSO
 """
 
 import json
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +22,13 @@ from clearhead.model.config import ModelConfig
 from clearhead.serve.api_errors import ApiError
 
 _MAX_MODELS = 2  # that stay loaded; the one that was not used for the longest time is dropped
-_NICENESS = 10  # translations of the server come first on a busy machine
 _ALWAYS = ("clearhead_explanation", "kind")  # parts of every answer
 
 
 def make_handler(options: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], bytes]:
     """Return the function that answers requests; `max_tokens` limits a sentence, `device` is where models run."""
-    with suppress(OSError, AttributeError):
-        os.nice(_NICENESS)
+    # Not at a low priority: beside other programs, no explanation would end within its time limit, and each that is
+    # killed there would start the next one from the beginning.
     return ExplainWorker(int(options["max_tokens"]), options["device"]).handle
 
 

@@ -16,10 +16,9 @@ from clearhead.serve.access import client_of
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError, JsonResponse
 from clearhead.serve.document_translation import DocumentTarget, document_formats, translate_file
-from clearhead.serve.libretranslate import LibreTranslate
+from clearhead.serve.libretranslate import LibreTranslate, required_field
 from clearhead.serve.middleware import notes_of
-from clearhead.serve.request_body import announced_length, check_length
-from clearhead.serve.request_fields import MULTIPART, media_type, read_form
+from clearhead.serve.request_body import MULTIPART, announced_length, check_length, media_type, read_form
 from clearhead.serve.server import Server
 from clearhead.serve.settings import LimitSettings
 
@@ -136,12 +135,7 @@ class FilesApi:
         upload = await self.upload(request)
         if is_short_form:
             self.libre.check_key(request, upload.fields)
-        source, target = upload.fields.get("source"), upload.fields.get("target")
-        for name, value in (("source", source), ("target", target)):
-            if not value:
-                raise ApiError(400, f"Invalid request: missing {name} parameter")
-        assert source is not None
-        assert target is not None
+        source, target = (required_field(upload.fields, name) for name in ("source", "target"))
         suffix = PurePosixPath(upload.name).suffix.lower()
         if suffix not in document_formats():
             listed = ", ".join(document_formats())

@@ -1,6 +1,5 @@
 """The API of LibreTranslate: the same paths, fields, statuses and error bodies, so that its clients work unchanged."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +12,11 @@ from clearhead.serve.access import client_of, header_key
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError, JsonResponse
 from clearhead.serve.catalogue import Route, language_name
+from clearhead.serve.detection import detect_sources
 from clearhead.serve.document_translation import DocumentTarget, document_formats, translate_html
 from clearhead.serve.middleware import notes_of
-from clearhead.serve.request_fields import read_fields
+from clearhead.serve.request_body import read_fields
 from clearhead.serve.server import Server
-from clearhead.serve.source_languages import detect_sources
 from clearhead.serve.translation_task import TranslatedText, TranslationTask
 
 _MEDIA_TYPES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
@@ -62,7 +61,7 @@ class LibreRequest:
     @staticmethod
     def of(fields: Mapping[str, Any], most: int) -> "LibreRequest":
         """Validate the fields, or raise ApiError 400 with the sentence of LibreTranslate."""
-        texts, source, target = (_needed(fields, name) for name in ("q", "source", "target"))
+        texts, source, target = (required_field(fields, name) for name in ("q", "source", "target"))
         is_list = isinstance(texts, list)
         texts = texts if is_list else [texts]
         if not all(isinstance(text, str) for text in texts):
@@ -76,7 +75,8 @@ class LibreRequest:
         return LibreRequest(texts, is_list, source, target, style == "html", _num_alternatives(fields, most))
 
 
-def _needed(fields: Mapping[str, Any], name: str) -> Any:
+def required_field(fields: Mapping[str, Any], name: str) -> Any:
+    """Return a field of a request, or raise ApiError 400 with the sentence of LibreTranslate if it is missing."""
     value = fields.get(name)
     if not value:
         raise ApiError(400, f"Invalid request: missing {name} parameter")
@@ -185,13 +185,12 @@ class LibreTranslate:
 
     async def detect(self, request: Request) -> Response:
         """Detect the language of a text."""
-        text = _needed(await self.fields(request), "q")
+        text = required_field(await self.fields(request), "q")
         texts = text if isinstance(text, list) else [text]
         if not all(isinstance(item, str) for item in texts):
             raise ApiError(400, "Invalid request: q parameter is not a text")
         self.server.check_texts(texts)
-        loop = asyncio.get_running_loop()
-        languages = await loop.run_in_executor(self.server.threads, self.server.detector.detect, " ".join(texts))
+        languages = await self.server.in_thread(self.server.detector.detect, " ".join(texts))
         return JsonResponse([language.record for language in languages])
 
     @property

@@ -1,7 +1,6 @@
 """Counters and histograms of one server, in Prometheus' text format."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.registry import Collector
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -33,10 +32,6 @@ class ServerMetrics:
         self.cancelled = Counter(
             "clearhead_cancelled", "Requests that left the queue because the client had gone.", registry=registry
         )
-
-    def register(self, collector: Collector) -> None:
-        """Add metrics of another part of the server."""
-        self.registry.register(collector)
 
     def text(self) -> bytes:
         """Return all metrics."""

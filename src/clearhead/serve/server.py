@@ -1,10 +1,10 @@
 """The server as one object: its settings, models, batches, keys and metrics. There are no globals."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from clearhead.errors import ConfigError, printable
@@ -19,6 +19,8 @@ from clearhead.serve.request_log import RequestLog
 from clearhead.serve.settings import ServeSettings
 from clearhead.text.tokeniser import Tokeniser
 
+A = TypeVar("A")
+R = TypeVar("R")
 Hook = Callable[[], Awaitable[None]]
 _CHECK_SECONDS = 20.0  # between checks for idle models
 
@@ -50,13 +52,8 @@ class Server:
         self.document_threads = ThreadPoolExecutor(2, thread_name_prefix="documents")
         # By the name of a client; whoever has or waits for a turn keeps the lock.
         self.document_turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._starting: list[Hook] = []
         self._stopping: list[Hook] = []
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def at_start(self, hook: Hook) -> None:
-        """Call a coroutine function when the server starts, before it accepts requests."""
-        self._starting.append(hook)
+        self._idle_check: asyncio.Task[None] | None = None
 
     def at_stop(self, hook: Hook) -> None:
         """Call a coroutine function when the server stops, after the last answer; the latest one first."""
@@ -77,7 +74,11 @@ class Server:
 
     async def detect(self, texts: list[str]) -> DetectedLanguage:
         """Detect the language of texts without blocking the event loop."""
-        return await asyncio.get_running_loop().run_in_executor(self.threads, self.detector.detect_all, texts)
+        return (await self.in_thread(self.detector.detect, " ".join(texts)))[0]
+
+    async def in_thread(self, work: Callable[[A], R], argument: A) -> R:
+        """Call a function in a thread for work without a model."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, work, argument)
 
     async def tokeniser(self, model: ServedModel, *, is_plain: bool) -> Tokeniser:
         """Return the target tokeniser of a model that has been used before."""
@@ -101,15 +102,7 @@ class Server:
     async def start(self) -> None:
         """Start everything that needs a running event loop."""
         if self.settings.loading.idle_minutes is not None:
-            self.spawn(self._unload_idle())
-        for hook in self._starting:
-            await hook()
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the requests; it is cancelled when the server stops."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            self._idle_check = asyncio.get_running_loop().create_task(self._unload_idle())
 
     async def _unload_idle(self) -> None:
         while True:
@@ -127,8 +120,8 @@ class Server:
         self.is_stopping = True
         for hook in reversed(self._stopping):
             await hook()
-        for task in list(self._tasks):
-            task.cancel()
+        if self._idle_check is not None:
+            self._idle_check.cancel()
         await self.batcher.close()
         for threads in (self.threads, self.document_threads):
             threads.shutdown(wait=False, cancel_futures=True)

@@ -1,6 +1,7 @@
 """Our own calls for translations, under /v1: n-best lists, scores of tokens, alignments, glossaries and constraints."""
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,14 +17,13 @@ from clearhead.serve.access import client_of
 from clearhead.serve.api_documentation import BodyExample, documented
 from clearhead.serve.api_errors import ApiError, JsonResponse
 from clearhead.serve.catalogue import Route
+from clearhead.serve.detection import detect_sources
 from clearhead.serve.middleware import notes_of
 from clearhead.serve.model_pool import ModelWorker
 from clearhead.serve.request_body import read_request
 from clearhead.serve.server import Server
-from clearhead.serve.source_languages import detect_sources
 from clearhead.serve.translation_task import TranslationTask, num_sentences
 from clearhead.settings import Settings
-from clearhead.text.special import language_tag
 
 _MAX_PHRASES = 200
 _MAX_PHRASE_CHARACTERS = 10_000
@@ -166,11 +166,10 @@ def _unchanged(number: int, text: str, body: TranslateRequest) -> dict[str, Any]
 
 def _scores(worker: ModelWorker, route: Route, body: ScoreRequest, start: int) -> list[dict[str, Any]]:
     """Score some pairs in the thread of a worker; the records are those of `clearhead score` in JSON."""
-    scorer = worker.scorer()
+    scorer = replace(worker.scorer(), language=route.language)
     from clearhead.decoding.scoring import TextPair
 
-    tag = "" if route.language is None else language_tag(route.language)
-    pairs = [TextPair(tag + pair.source, pair.target) for pair in body.pairs[start : start + _SCORED]]
+    pairs = [TextPair(pair.source, pair.target) for pair in body.pairs[start : start + _SCORED]]
     records = []
     for score in scorer.score_window(pairs, start + 1):
         value = score.perplexity

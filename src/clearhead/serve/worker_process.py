@@ -1,4 +1,4 @@
-"""Processes of their own for work that takes long: a request never delays translations, and can be ended at any time.
+"""Processes of their own for work that takes long: it is never in the queue of translations, and can be ended any time.
 
 A process starts on first use, answers one request at a time through pipes, and is replaced when it ends or is killed
 at its time limit. The number of requests that wait is limited.
@@ -172,15 +172,10 @@ class WorkerPool:
     def __init__(self, job: WorkerJob, limits: WorkerLimits) -> None:
         self.job, self.limits = job, limits
         self._lock = threading.Lock()
-        self._num_open = 0  # requests that wait or are computed
+        self.num_open = 0  # requests that wait or are computed
         self._threads: ThreadPoolExecutor | None = None
         self._processes: list[WorkerProcess] = []
         self._idle: SimpleQueue[WorkerProcess] = SimpleQueue()
-
-    @property
-    def num_open(self) -> int:
-        """The number of requests that wait or are computed."""
-        return self._num_open
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -207,9 +202,9 @@ class WorkerPool:
 
     def _submit(self, request: bytes) -> Future[bytes]:
         with self._lock:
-            if self._num_open >= self.limits.workers + self.limits.max_waiting:
+            if self.num_open >= self.limits.workers + self.limits.max_waiting:
                 sentence = (
-                    f"{self._num_open} requests for {self.job.title} wait already, which is the limit. "
+                    f"{self.num_open} requests for {self.job.title} wait already, which is the limit. "
                     f"Try again in {self.limits.retry_after} s."
                 )
                 raise ApiError(503, sentence, retry_after=self.limits.retry_after)
@@ -217,7 +212,7 @@ class WorkerPool:
                 self._start()
             assert self._threads is not None
             future = self._threads.submit(self._work, self._idle, request)
-            self._num_open += 1
+            self.num_open += 1
         future.add_done_callback(self._count_down)
         return future
 
@@ -231,7 +226,7 @@ class WorkerPool:
 
     def _count_down(self, future: Future[bytes]) -> None:
         with self._lock:
-            self._num_open -= 1
+            self.num_open -= 1
 
     def _work(self, idle: "SimpleQueue[WorkerProcess]", request: bytes) -> bytes:
         process = idle.get()

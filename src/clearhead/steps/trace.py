@@ -5,9 +5,10 @@ given or recorded earlier, so that the chain from the answer back to the questio
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Self
 
 from clearhead.errors import TraceError
 from clearhead.steps.step import Layout, Step
@@ -89,10 +90,9 @@ class Trace:
         self.records: list[Record] = []
         self.where = ""
 
-    def at(self, *place: str | int) -> "Trace":
+    def at(self, *place: str | int) -> Self:
         """Return a child that writes into this trace under `place`, as in `at("encoder", 0)`."""
-        child = Trace.__new__(Trace)
-        child.layout, child.givens, child.records = self.layout, self.givens, self.records
+        child = copy(self)  # the lists are the same
         child.where = ".".join(str(part) for part in ([self.where] if self.where else []) + list(place))
         return child
 

@@ -1,5 +1,6 @@
-"""Studies: arguments of lecture notes, measured on models that are trained for it, one module each (PyTorch)."""
+"""Studies: arguments of lecture notes, measured, one module each (NumPy, or PyTorch for those that train models)."""
 
-from clearhead.studies.registry import STUDIES, StudyEntry, find_study, run_study
+from clearhead.studies.experiment import Experiment, ResultTable
+from clearhead.studies.registry import STUDIES, find_study, run_study
 
-__all__ = ["STUDIES", "StudyEntry", "find_study", "run_study"]
+__all__ = ["STUDIES", "Experiment", "ResultTable", "find_study", "run_study"]

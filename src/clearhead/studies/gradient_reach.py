@@ -6,47 +6,45 @@ the gradient of a word's embedding is the gradient at its place.
 """
 
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
-from clearhead.model import Batch, Loss, ModelConfig, SequenceModel, build_model
-from clearhead.studies.learning import BatchMaker, Learner, LossOf, Show, StudyRecipe, held_out, set_training, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.model import Batch, Loss, SequenceModel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.learning import BatchMaker, Learner, Show, StudyRecipe, held_out, share
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import EOS, FIRST
-from clearhead.studies.variants import MAIN, VARIANTS, matched_config
+from clearhead.studies.variants import LANGUAGE_MODELS, MAIN, VARIANTS, matched_config, seeded_model, shared_settings
 
-NAME = "gradient-reach"
-KINDS = ("translation", "language model")
-MEASURES = ("norm before training", "share before training", "share after training", "right answers")
-_SIDES = {"translation": "encoder", "language model": "decoder"}  # whose embeddings are read
-_VARIANTS = {
-    "translation": MAIN,
-    "language model": tuple(name for name in MAIN if name != "recurrent-no-attention"),
-}
-_ATTENTION_IS_FOR_SOURCES = {"recurrent-scaled": "recurrent"}  # a language model has none
-
-
-_TITLES = {
+CLAIM = (
+    "Recurrent models may forget the past and suffer from vanishing gradients, and convolutions see only near "
+    "words; attention connects all words directly."
+)
+KINDS = {
     "translation": "reversing a sentence: loss of the last word, embedding of the first source word",
     "language model": "writing the first word again: loss of the last word, embedding of the first word",
 }
-
-
-def _panel(number: int, measure: str, log: str = "") -> Panel:
-    title = f"{KINDS[number].capitalize()}: {measure}"
-    return Panel(title, by=("variant",), only=measure, tables={number: ""}, log=log, label=measure.split()[0])
-
-
+MEASURES = ("norm before training", "share before training", "share after training", "right answers")
+_TITLES = {
+    "translation": {name: VARIANTS[name].title for name in MAIN},
+    "language model": LANGUAGE_MODELS,
+}
 PANELS = (
-    *(_panel(0, MEASURES[0], "y"), _panel(0, MEASURES[2])),
-    *(_panel(1, MEASURES[0], "y"), _panel(1, MEASURES[2])),
+    Panel("Translation: norm before training", by=("variant",), only=MEASURES[0], log="y", label="norm"),
+    Panel("Translation: share after training", by=("variant",), only=MEASURES[2], label="share"),
+    Panel(
+        "Language model: norm before training",
+        by=("variant",),
+        only=MEASURES[0],
+        tables={1: ""},
+        log="y",
+        label="norm",
+    ),
+    Panel("Language model: share after training", by=("variant",), only=MEASURES[2], tables={1: ""}, label="share"),
 )
 
 
@@ -66,50 +64,35 @@ class ReachSizes:
 SMALL = ReachSizes()
 
 
-def run(seed: int, sizes: ReachSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: ReachSizes, show: Show) -> Measurement:
     """Measure gradients of all variants before and after training."""
     columns = ("variant", "measure", *(f"{length} words" for length in sizes.lengths))
     tables = []
-    for kind in KINDS:
-        rows = chain.from_iterable(measure(name, kind, sizes, seed, show) for name in _VARIANTS[kind])
-        tables.append(ResultTable(_TITLES[kind], columns, tuple(rows)))
-    claim = (
-        "Recurrent models may forget the past and suffer from vanishing gradients, and convolutions see only near "
-        "words; attention connects all words directly."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, "", tuple(tables))
+    for kind, title in KINDS.items():
+        rows: Rows = []
+        for name, variant in _TITLES[kind].items():
+            rows += ((variant, *row) for row in measure(name, kind, sizes, seed, show))
+        tables.append(ResultTable(title, columns, rows))
+    return Measurement(tuple(tables))
 
 
-def measure(name: str, kind: str, sizes: ReachSizes, seed: int, show: Show) -> list[tuple[Cell, ...]]:
-    """Train one variant; return its rows: the gradients before and after, and the answers after."""
-    config = make_config(name, kind, sizes)
-    torch.manual_seed(seed)
-    model = build_model(config)
-    norms = [gradient_norms(model, kind, length, sizes, seed) for length in sizes.lengths]
-    before = [one[0] for one in norms], [one[1] for one in norms]
+def measure(name: str, kind: str, sizes: ReachSizes, seed: int, show: Show) -> Rows:
+    """Train one variant; return its measures at every length: the gradients before and after, and the answers after."""
+    model = make_model(name, kind, sizes, seed)
+    before = [gradient_norms(model, kind, length, sizes, seed) for length in sizes.lengths]
     learner = Learner(batches_of(kind, sizes), StudyRecipe(sizes.steps, warm_up=max(1, sizes.steps // 10)), seed, show)
-    loss_of: LossOf | None = None if kind == "translation" else lambda batch: loss_of_last(model, batch)
+    loss_of = None if kind == "translation" else partial(loss_of_last, model)
     learner.train(model, f"{kind}: {VARIANTS[name].title}", loss_of)
     after = [gradient_norms(model, kind, length, sizes, seed)[1] for length in sizes.lengths]
     right = [right_answers(model, make_batch(kind, length, sizes), sizes.num_tested, seed) for length in sizes.lengths]
-    title = VARIANTS[name].title
-    if kind == "language model":
-        title = _ATTENTION_IS_FOR_SOURCES.get(name, title)
-    return [(title, row, *values) for row, values in zip(MEASURES, (*before, after, right), strict=True)]
+    return [(name, *values) for name, values in zip(MEASURES, (*zip(*before, strict=True), after, right), strict=True)]
 
 
-def make_config(name: str, kind: str, sizes: ReachSizes) -> ModelConfig:
-    """Return the config of a variant. Embeddings are not tied, so that only reading a word changes its gradient."""
-    shared: dict[str, Any] = {
-        "shape": "encoder-decoder" if kind == "translation" else "decoder",
-        "source_vocabulary": FIRST + sizes.num_words,
-        "encoder_blocks": sizes.blocks,
-        "decoder_blocks": sizes.blocks,
-        "dropout": 0.0,
-        "tied": "none",
-        "max_length": sizes.lengths[-1] + 1,
-    }
-    return matched_config(VARIANTS[name], shared, sizes.width)
+def make_model(name: str, kind: str, sizes: ReachSizes, seed: int) -> SequenceModel:
+    """Return an untrained variant. Embeddings are not tied, so that only reading a word changes its gradient."""
+    shared = shared_settings(FIRST + sizes.num_words, sizes.blocks, sizes.lengths[-1])
+    shape = "encoder-decoder" if kind == "translation" else "decoder"
+    return seeded_model(matched_config(VARIANTS[name], {**shared, "shape": shape, "tied": "none"}, sizes.width), seed)
 
 
 def batches_of(kind: str, sizes: ReachSizes) -> BatchMaker:
@@ -137,29 +120,22 @@ def make_batch(kind: str, length: int, sizes: ReachSizes) -> BatchMaker:
     return make
 
 
-def last_word(batch: Batch) -> int:
-    """Return the place of the target's last word: before the end token of a translation."""
+def last_word(model: SequenceModel, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Return the logits (B, V) of the target's last word, before the end token of a translation, and this word (B,)."""
     assert batch.target is not None
-    return batch.target.shape[1] - (1 if batch.source is None else 2)
-
-
-def last_logits(model: SequenceModel, batch: Batch) -> Tensor:
-    """Return the logits (B, V) of the last word."""
-    place = last_word(batch)
-    return model.project(model.states(batch)[:, place : place + 1])[:, 0]
+    place = batch.target.shape[1] - (1 if batch.source is None else 2)
+    return model.project(model.states(batch)[:, place : place + 1])[:, 0], batch.target[:, place]
 
 
 def loss_of_last(model: SequenceModel, batch: Batch) -> Loss:
     """Return the loss of the last word alone."""
-    assert batch.target is not None
-    total = F.cross_entropy(last_logits(model, batch), batch.target[:, last_word(batch)], reduction="sum")
-    return Loss(total, torch.tensor(len(batch.target)))
+    logits, words = last_word(model, batch)
+    return Loss(F.cross_entropy(logits, words, reduction="sum"), torch.tensor(len(words)))
 
 
 def gradient_norms(model: SequenceModel, kind: str, length: int, sizes: ReachSizes, seed: int) -> tuple[float, float]:
     """Return the norm of the gradient at the first word, and its share of the norm at all words, averaged."""
-    set_training(model, is_training=False)
-    table = dict(model.named_parameters())[f"{_SIDES[kind]}.embedding.weight"]
+    table = model.get_parameter(f"{'encoder' if kind == 'translation' else 'decoder'}.embedding.weight")
     batch = held_out(make_batch(kind, length, sizes), sizes.num_measured, seed)
     ids = batch.target if batch.source is None else batch.source
     assert ids is not None
@@ -176,7 +152,5 @@ def gradient_norms(model: SequenceModel, kind: str, length: int, sizes: ReachSiz
 @torch.no_grad()
 def right_answers(model: SequenceModel, make: BatchMaker, number: int, seed: int) -> float:
     """Return how often the last word is the most likely one, after the right words."""
-    set_training(model, is_training=False)
-    batch = held_out(make, number, seed)
-    assert batch.target is not None
-    return float((last_logits(model, batch).argmax(dim=1) == batch.target[:, last_word(batch)]).double().mean())
+    logits, words = last_word(model, held_out(make, number, seed))
+    return share(logits.argmax(dim=1) == words)

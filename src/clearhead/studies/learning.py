@@ -3,11 +3,12 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from clearhead.decoding.search.greedy import greedy
 from clearhead.model import Batch, Loss, SequenceModel
@@ -18,10 +19,6 @@ from clearhead.training.schedule import rate_at
 Show = Callable[[str, int, int], None]  # the name of a part, how much of it is done, and its total
 BatchMaker = Callable[[int, torch.Generator], Batch]  # the number of sentences and a generator → a batch
 LossOf = Callable[[Batch], Loss]
-
-
-def silent(part: str, num_done: int, total: int) -> None:
-    """Show no progress."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +45,11 @@ class StudyRecipe:
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """The mean loss per token of every update, and the seconds since the start; both end before a loss of NaN."""
+    """The mean loss per token of every update, the seconds and the tokens of all; they end before a loss of NaN."""
 
-    losses: list[float] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
+    losses: list[float]
+    seconds: float = 0.0
+    num_tokens: int = 0
     has_diverged: bool = False
 
     def final_loss(self, num_last: int = 20) -> float:
@@ -67,46 +65,55 @@ class Learner:
     make_batch: BatchMaker
     recipe: StudyRecipe
     seed: int
-    show: Show = silent
-
-    def new_batches(self) -> torch.Generator:
-        """Return a generator that gives every model the same batches."""
-        return torch.Generator().manual_seed(self.seed + 1)
+    show: Show = lambda *_: None
 
     def train(self, model: SequenceModel, name: str, loss_of: LossOf | None = None) -> LearningCurve:
         """Train a model. It stops at a loss that is not finite. `loss_of` replaces the model's own loss."""
-        loss_of = model.loss if loss_of is None else loss_of
-        settings, random = self.recipe.settings(), self.new_batches()
+        loss_of = loss_of or model.loss
+        settings, random = self.recipe.settings(), torch.Generator().manual_seed(self.seed + 1)
         optimiser, parameters = Optimiser(model, settings), list(model.parameters())
         losses: list[float] = []
-        seconds: list[float] = []
+        seconds = 0.0
+        num_tokens = 0
+        has_diverged = False
+        model.train()
         start = time.perf_counter()
-        set_training(model, is_training=True)
         for step in range(1, self.recipe.steps + 1):
-            batch = on_device(self.make_batch(self.recipe.batch, random), model)
+            batch = self.make_batch(self.recipe.batch, random)
             optimiser.set_rate(rate_at(step, settings, self.recipe.steps))
             optimiser.zero()
-            loss = loss_of(batch).mean
+            total = loss_of(batch)
+            loss = total.mean
             loss.backward()  # type: ignore[no-untyped-call]
             norm = nn.utils.clip_grad_norm_(parameters, settings.clip or math.inf)
-            if not (math.isfinite(float(loss.detach())) and math.isfinite(float(norm))):
-                return LearningCurve(losses, seconds, has_diverged=True)
+            has_diverged = not (math.isfinite(float(loss.detach())) and math.isfinite(float(norm)))
+            if has_diverged:
+                break
             optimiser.step()
             losses.append(float(loss.detach()))
-            seconds.append(time.perf_counter() - start)
+            seconds = time.perf_counter() - start
+            num_tokens += int(total.num_tokens)
             self.show(name, step, self.recipe.steps)
-        return LearningCurve(losses, seconds)
+        model.eval()
+        return LearningCurve(losses, seconds, num_tokens, has_diverged)
 
 
-def set_training(model: SequenceModel, *, is_training: bool) -> None:
-    """Switch a model to training, where dropout and batch norm act, or back."""
-    assert isinstance(model, nn.Module)
-    model.train(is_training)
+def gradients(model: SequenceModel, batch: Batch, loss_of: LossOf | None = None) -> float:
+    """Compute the gradients of the mean loss anew, and return this loss."""
+    model.zero_grad()
+    loss = (loss_of or model.loss)(batch).mean
+    loss.backward()  # type: ignore[no-untyped-call]
+    return float(loss.detach())
 
 
-def on_device(batch: Batch, model: SequenceModel) -> Batch:
-    """Return the batch on the device of a model."""
-    return batch.changed(lambda tensor: tensor.to(model.device))
+def seconds_of(action: Callable[[], object], repeats: int) -> list[float]:
+    """Return the times of an action that is repeated."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return times
 
 
 def held_out(make_batch: BatchMaker, number: int, seed: int) -> Batch:
@@ -114,21 +121,32 @@ def held_out(make_batch: BatchMaker, number: int, seed: int) -> Batch:
     return make_batch(number, torch.Generator().manual_seed(seed + 2))
 
 
+def sides(batch: Batch) -> tuple[Tensor, Tensor]:
+    """Return the source and the target of a batch that has both."""
+    assert batch.source is not None
+    assert batch.target is not None
+    return batch.source, batch.target
+
+
 @torch.no_grad()
 def loss_on(model: SequenceModel, batch: Batch) -> float:
     """Return the mean loss per token on a batch, outside of training."""
-    set_training(model, is_training=False)
-    return float(model.loss(on_device(batch, model)).mean)
+    return float(model.eval().loss(batch).mean)
 
 
 @torch.no_grad()
+def written(model: SequenceModel, batch: Batch) -> Tensor:
+    """Return what greedy search writes, padded to the length of the target (B, T)."""
+    source, target = sides(batch)
+    ids = greedy(model.eval(), source, target.shape[1])
+    return F.pad(ids, (0, target.shape[1] - ids.shape[1]), value=model.config.pad)
+
+
 def share_right(model: SequenceModel, batch: Batch) -> float:
     """Return the share of sentences that greedy search writes without an error."""
-    set_training(model, is_training=False)
-    batch = on_device(batch, model)
-    assert batch.source is not None
-    assert batch.target is not None
-    length = batch.target.shape[1]
-    ids = greedy(model, batch.source, length)
-    ids = nn.functional.pad(ids, (0, length - ids.shape[1]), value=model.config.pad)
-    return float((ids == batch.target).all(dim=1).double().mean())
+    return share((written(model, batch) == sides(batch)[1]).all(dim=1))
+
+
+def share(is_right: Tensor) -> float:
+    """Return how many of the booleans are true, as a share."""
+    return float(is_right.double().mean())

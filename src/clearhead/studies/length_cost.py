@@ -8,24 +8,29 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
-from clearhead.model import Batch, SequenceModel, build_model
-from clearhead.studies.learning import Show, set_training, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.model import Batch, Loss, SequenceModel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.learning import Show, gradients, seconds_of
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import FIRST
-from clearhead.studies.variants import VARIANTS, matched_config, num_parameters
+from clearhead.studies.variants import (
+    LANGUAGE_MODELS,
+    VARIANTS,
+    matched_config,
+    num_parameters,
+    seeded_model,
+    shared_settings,
+)
 
-NAME = "length-cost"
-COMPARED = {"recurrent-scaled": "recurrent", "convolutional": "convolutional", "transformer": "Transformer"}
+CLAIM = "The cost of attention grows with the square of the length; a recurrent model works through one word at a time."
 _WARM_UP = 16  # tokens
 _MIB = 2**20
-_NAMES = tuple(COMPARED.values())
+_NAMES = tuple(LANGUAGE_MODELS.values())
 _MS, _MEMORY = (tuple(f"{name}, {unit}" for name in _NAMES) for unit in ("ms", "MiB"))
 _DECODING = {1: ""}
 PANELS = (
@@ -51,49 +56,37 @@ class LengthCostSizes:
 
 
 SMALL = LengthCostSizes()
-FULL = LengthCostSizes(
-    lengths=(64, 128, 256, 512, 1024, 2048, 4096, 8192),
-    num_tokens=16_384,
-    width=512,
-    blocks=6,
-    vocabulary=8000,
-    device="cuda",
-)
 
 
-@dataclass(frozen=True)
-class LengthCosts:
-    """The milliseconds and the MiB of one architecture at every length, for training and for decoding."""
-
-    num_parameters: int
-    steps: list[tuple[float, float]]
-    decoded: list[tuple[float, float]]
-
-
-def run(seed: int, sizes: LengthCostSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: LengthCostSizes, show: Show) -> Measurement:
     """Measure all architectures at every length."""
-    results = [measure(name, sizes, seed, show) for name in COMPARED]
-    counts = [result.num_parameters for result in results]
+    shared = {**shared_settings(sizes.vocabulary, sizes.blocks, sizes.lengths[-1]), "shape": "decoder"}
+    models = []
+    steps, decoded = [], []  # of every architecture, the milliseconds and the MiB at every length
+    for name, title in LANGUAGE_MODELS.items():
+        model = seeded_model(matched_config(VARIANTS[name], shared, sizes.width), seed)
+        models.append((title, num_parameters(model.config)))
+        model.to(device=torch.device(sizes.device))
+        of_lengths = []
+        for number, length in enumerate(sizes.lengths, start=1):
+            of_lengths.append(training_step(model, length, sizes))
+            show(f"training steps, {title}", number, len(sizes.lengths))
+        steps.append(of_lengths)
+        decoded.append(list(decoding_steps(model, sizes, partial(show, f"decoding, {title}"))))
     tables = (
-        _table(
-            f"a training step of {sizes.num_tokens:,} tokens, in sequences of each length",
-            sizes,
-            [result.steps for result in results],
-        ),
-        _table("decoding one token after a past of each length", sizes, [result.decoded for result in results]),
-        ResultTable("the models", ("architecture", "parameters"), tuple(zip(_NAMES, counts, strict=True))),
+        _table(f"a training step of {sizes.num_tokens:,} tokens, in sequences of each length", sizes, steps),
+        _table("decoding one token after a past of each length", sizes, decoded),
     )
-    claim = (
-        "The cost of attention grows with the square of the length; a recurrent model works through one word at a time."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding_of(tables[:2]), tables)
+    parameters = ResultTable("the models", ("architecture", "parameters"), models)
+    return Measurement((*tables, parameters), finding_of(tables))
 
 
 def _table(title: str, sizes: LengthCostSizes, costs: Sequence[Sequence[tuple[float, float]]]) -> ResultTable:
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for length, pairs in zip(sizes.lengths, zip(*costs, strict=True), strict=True):
-        rows.append((length, *(time for time, _ in pairs), *(memory for _, memory in pairs)))
-    return ResultTable(title, ("tokens", *_MS, *_MEMORY), tuple(rows))
+        times, memories = zip(*pairs, strict=True)
+        rows.append((length, *times, *memories))
+    return ResultTable(title, ("tokens", *_MS, *_MEMORY), rows)
 
 
 def finding_of(tables: Sequence[ResultTable]) -> str:
@@ -107,56 +100,29 @@ def finding_of(tables: Sequence[ResultTable]) -> str:
     return " ".join(sentences)
 
 
-def measure(name: str, sizes: LengthCostSizes, seed: int, show: Show) -> LengthCosts:
-    """Measure one architecture at every length."""
-    shared: dict[str, Any] = {
-        "shape": "decoder",
-        "source_vocabulary": sizes.vocabulary,
-        "decoder_blocks": sizes.blocks,
-        "dropout": 0.0,
-        "max_length": sizes.lengths[-1] + 1,
-    }
-    config = matched_config(VARIANTS[name], shared, sizes.width)
-    torch.manual_seed(seed)
-    model = build_model(config).to(device=torch.device(sizes.device))
-    steps = []
-    for number, length in enumerate(sizes.lengths, start=1):
-        steps.append(training_step(model, length, sizes))
-        show(f"training steps, {COMPARED[name]}", number, len(sizes.lengths))
-    decoded = list(
-        decoding_steps(model, sizes, lambda done: show(f"decoding, {COMPARED[name]}", done, sizes.lengths[-1]))
-    )
-    return LengthCosts(num_parameters(config), steps, decoded)
-
-
 def training_step(model: SequenceModel, length: int, sizes: LengthCostSizes) -> tuple[float, float]:
     """Return the milliseconds and the MiB of a training step without the optimiser.
 
     The memory is the peak on a GPU, and what is kept for the backward pass on a CPU.
     """
-    set_training(model, is_training=True)
+    model.train()
     random = torch.Generator().manual_seed(length)
     shape = (max(1, sizes.num_tokens // length), length)
     ids = torch.randint(FIRST, sizes.vocabulary, shape, generator=random).to(model.device)
     batch = Batch(target=ids, is_padded=False)
     memory = step_bytes(model, batch)
-    times = []
-    for _ in range(sizes.repeats):
-        synchronise(model)
-        start = time.perf_counter()
-        update(model, batch)
-        synchronise(model)
-        times.append(time.perf_counter() - start)
-    return 1000 * min(times), memory / _MIB
+    return 1000 * min(seconds_of(partial(update, model, batch), sizes.repeats)), memory / _MIB
 
 
 def update(model: SequenceModel, batch: Batch) -> None:
     """Compute the loss and all gradients, on a GPU in bfloat16."""
-    for parameter in model.parameters():
-        parameter.grad = None
-    with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=model.device.type == "cuda"):
-        loss = model.loss(batch).mean
-    loss.backward()  # type: ignore[no-untyped-call]
+
+    def loss_of(batch: Batch) -> Loss:
+        with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=model.device.type == "cuda"):
+            return model.loss(batch)
+
+    gradients(model, batch, loss_of)
+    synchronise(model)
 
 
 def step_bytes(model: SequenceModel, batch: Batch) -> int:
@@ -177,17 +143,16 @@ def step_bytes(model: SequenceModel, batch: Batch) -> int:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        loss = model.loss(batch).mean
-    loss.backward()  # type: ignore[no-untyped-call]
+        gradients(model, batch)
     return sum(storages.values())
 
 
 @torch.inference_mode()
 def decoding_steps(
-    model: SequenceModel, sizes: LengthCostSizes, show: Callable[[int], None]
+    model: SequenceModel, sizes: LengthCostSizes, show: Callable[[int, int], None]
 ) -> Iterator[tuple[float, float]]:
     """Yield the milliseconds of decoding a token, and the MiB that the decoder remembers, at every length."""
-    set_training(model, is_training=False)
+    model.eval()
     token = torch.full((1, 1), model.config.start_id, device=model.device)
     cache = model.start_cache(None, 1, model.device)
     for _ in range(min(_WARM_UP, sizes.lengths[-1])):  # kernels are loaded
@@ -203,27 +168,23 @@ def decoding_steps(
         if place in sizes.lengths:
             yield 1000 * statistics.median(times[-sizes.num_decoded :]), bytes_of(cache) / _MIB
         if place % 64 == 0 or place == sizes.lengths[-1]:
-            show(place)
+            show(place, sizes.lengths[-1])
 
 
 def bytes_of(thing: object) -> int:
     """Return the memory of all tensors in an object, its attributes and lists, each storage once."""
-    storages: dict[int, int] = {}
-    waiting, visited = [thing], set()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in visited:
-            continue
-        visited.add(id(one))
-        if isinstance(one, Tensor):
-            storages[one.untyped_storage().data_ptr()] = one.untyped_storage().nbytes()
-        elif isinstance(one, dict):
-            waiting += one.values()
-        elif isinstance(one, list | tuple):
-            waiting += one
-        elif hasattr(one, "__dict__"):
-            waiting += vars(one).values()
-    return sum(storages.values())
+    storages = [tensor.untyped_storage() for tensor in tensors_of(thing)]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+def tensors_of(thing: object) -> Iterator[Tensor]:
+    """Yield all tensors in an object, its attributes and lists."""
+    parts = getattr(thing, "__dict__", thing)
+    if isinstance(thing, Tensor):
+        yield thing
+    elif isinstance(parts, dict | list | tuple):
+        for part in parts.values() if isinstance(parts, dict) else parts:
+            yield from tensors_of(part)
 
 
 def synchronise(model: SequenceModel) -> None:

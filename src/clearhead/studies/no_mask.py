@@ -10,23 +10,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from clearhead.decoding.search.greedy import greedy
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
-from clearhead.model import Batch, Mask, ModelConfig, Transformer
+from clearhead.model import Mask, Transformer
 from clearhead.model.mask import CAUSAL
-from clearhead.studies.learning import Learner, Show, StudyRecipe, loss_on, share_right, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.learning import Learner, Show, StudyRecipe, loss_on, share_right, written
+from clearhead.studies.picture import Panel
+from clearhead.studies.variants import shared_settings, small_transformer
 from clearhead.studies.words import Phrases
 
-NAME = "no-mask"
+CLAIM = (
+    "Without a mask, a decoder in training reads the token that it must predict: its loss looks excellent, but it "
+    "has not learned to write."
+)
 _COLUMNS = ("training loss", "held-out loss, teacher forcing", "sentences written without an error (%)")
 PANELS = (
     Panel("Loss per token (nats)", _COLUMNS[:2], "decoder"),
     Panel("When it writes", _COLUMNS[2:], "decoder", label="sentences without an error (%)"),
 )
 _MAX_WORDS = 10  # of a sentence in the table
-_VARIANTS = ("with a mask", "without a mask")
 
 
 @dataclass(frozen=True)
@@ -52,60 +53,33 @@ class UnmaskedTransformer(Transformer):
         return super().decode_states(target, *arguments, mask=replace(mask, is_causal=False), **options)
 
 
-@dataclass(frozen=True)
-class MaskOutcome:
-    """What a model has learned, and what it writes for held-out sentences."""
-
-    numbers: tuple[float, float, float]  # as in _COLUMNS
-    translations: list[str]
+_VARIANTS = {"with a mask": Transformer, "without a mask": UnmaskedTransformer}
 
 
-def run(seed: int, sizes: NoMaskSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: NoMaskSizes, show: Show) -> Measurement:
     """Train two translators on the phrasebook, one without a mask, and let both translate held-out sentences."""
     phrases = Phrases.draw(sizes.num_pairs, seed + 1)
     pairs = phrases.held_out("test", sizes.num_test, seed + 1)
     test = phrases.encode(pairs)
-    recipe = StudyRecipe(sizes.steps, warm_up=sizes.steps // 6)
-    learner = Learner(phrases.batch, recipe, seed, show)
-    config = ModelConfig(
-        source_vocabulary=phrases.vocabulary,
-        encoder_blocks=sizes.blocks,
-        decoder_blocks=sizes.blocks,
-        d_model=sizes.width,
-        d_ff=2 * sizes.width,
-        num_heads=4,
-        max_length=32,
-    )
-    outcomes = []
-    for variant, kind in zip(_VARIANTS, (Transformer, UnmaskedTransformer), strict=True):
+    learner = Learner(phrases.batch, StudyRecipe(sizes.steps, warm_up=sizes.steps // 6), seed, show)
+    shared = shared_settings(phrases.vocabulary, sizes.blocks, 31)
+    config = small_transformer({**shared, "dropout": 0.1}, sizes.width)
+    rows: Rows = []
+    texts = []
+    for variant, kind in _VARIANTS.items():
         torch.manual_seed(seed)
-        outcomes.append(measure(kind(config), variant, learner, (phrases, test)))
+        model = kind(config)
+        curve = learner.train(model, f"training {variant}")
+        rows.append((variant, curve.final_loss(), loss_on(model, test), 100 * share_right(model, test)))
+        texts.append([shortened(phrases.text(ids)) for ids in written(model, test)[: sizes.num_shown]])
     losses = ResultTable(
         f"phrasebook English → Spanish, {sizes.steps} updates, {sizes.num_test} held-out sentences",
         ("decoder", *_COLUMNS),
-        tuple((variant, *outcome.numbers) for variant, outcome in zip(_VARIANTS, outcomes, strict=True)),
+        rows,
     )
-    shown = zip(pairs[: sizes.num_shown], *(outcome.translations for outcome in outcomes), strict=False)
-    rows: list[tuple[Cell, ...]] = [(source, target, *map(shortened, texts)) for (source, target), *texts in shown]
-    samples = ResultTable("what they write", ("source", "reference", *_VARIANTS), tuple(rows))
-    claim = (
-        "Without a mask, a decoder in training reads the token that it must predict: its loss looks excellent, but it "
-        "has not learned to write."
-    )
-    finding = finding_of(losses)
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding, (losses, samples))
-
-
-def measure(model: Transformer, variant: str, learner: Learner, test: tuple[Phrases, Batch]) -> MaskOutcome:
-    """Train a model and translate the test sentences."""
-    curve = learner.train(model, f"training {variant}")
-    phrases, batch = test
-    assert batch.source is not None
-    assert batch.target is not None
-    numbers = curve.final_loss(), loss_on(model, batch), 100 * share_right(model, batch)
-    with torch.no_grad():
-        ids = greedy(model, batch.source, batch.target.shape[1])
-    return MaskOutcome(numbers, [phrases.text(row) for row in ids])
+    shown = [(*pair, *translations) for pair, *translations in zip(pairs, *texts, strict=False)]
+    samples = ResultTable("what they write", ("source", "reference", *_VARIANTS), shown)
+    return Measurement((losses, samples), finding_of(losses))
 
 
 def finding_of(table: ResultTable) -> str:

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 
 import torch
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
-from clearhead.model import ModelConfig, Transformer
-from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, share_right, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.model import SequenceModel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, share_right
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import Task
+from clearhead.studies.variants import num_parameters, seeded_model, shared_settings, small_transformer
 
-NAME = "position-training"
+CLAIM = (
+    "Self-attention does not know the order of words without positions. A count is unbounded; sines of many "
+    "frequencies are bounded, also at positions beyond those of training."
+)
 KINDS = ("none", "count", "count in one dimension", "sinusoidal", "learned", "rotary")
 _TASKS = ("reverse", "sort")
 PANELS = tuple(
@@ -39,36 +42,21 @@ class PositionSizes:
 SMALL = PositionSizes()
 
 
-def run(seed: int, sizes: PositionSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: PositionSizes, show: Show) -> Measurement:
     """Train a model with each kind of positions on each task, and test it on every length."""
-    tables = tuple(measure(task, sizes, seed, show) for task in _TASKS)
-    claim = (
-        "Self-attention does not know the order of words without positions. A count is unbounded; sines of many "
-        "frequencies are bounded, also at positions beyond those of training."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, "", tables)
+    return Measurement(tuple(measure(task, sizes, seed, show) for task in _TASKS))
 
 
-def make_model(kind: str, sizes: PositionSizes, seed: int) -> Transformer:
+def make_model(kind: str, sizes: PositionSizes, seed: int) -> SequenceModel:
     """Return a model with a kind of positions, and otherwise the same random weights for the same seed."""
-    torch.manual_seed(seed)
-    config = ModelConfig(
-        source_vocabulary=Task("copy", 1, 1).vocabulary,
-        encoder_blocks=sizes.blocks,
-        decoder_blocks=sizes.blocks,
-        d_model=sizes.width,
-        d_ff=2 * sizes.width,
-        num_heads=4,
-        dropout=0.0,
-        positions="sinusoidal" if kind.startswith("count") else kind,
-        max_length=max(sizes.lengths) + 1,
-    )
-    model = Transformer(config)
-    if kind.startswith("count"):
-        for stack in (model.encoder, model.decoder):
-            assert stack is not None
-            assert stack.position is not None
-            stack.position.copy_(count_table(*stack.position.shape, in_one=kind != "count"))
+    is_count = kind.startswith("count")
+    shared = shared_settings(Task("copy", 1, 1).vocabulary, sizes.blocks, max(sizes.lengths))
+    shared["positions"] = "sinusoidal" if is_count else kind
+    model = seeded_model(small_transformer(shared, sizes.width), seed)
+    if is_count:
+        for name, table in model.named_buffers():
+            if name.endswith(".position"):
+                table.copy_(count_table(*table.shape, in_one=kind != "count"))
     return model
 
 
@@ -84,15 +72,14 @@ def measure(task: str, sizes: PositionSizes, seed: int, show: Show) -> ResultTab
     """Return the share of sentences without an error by kind and length, in per cent."""
     learner = Learner(Task(task, *sizes.trained).batch, StudyRecipe(sizes.steps, warm_up=sizes.steps // 6), seed, show)
     tests = [held_out(Task(task, length, length).batch, sizes.num_test, seed) for length in sizes.lengths]
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for kind in KINDS:
         model = make_model(kind, sizes, seed)
         learner.train(model, f"{task}, {kind}")
-        num_parameters = sum(parameter.numel() for parameter in model.parameters())
-        rows.append((kind, num_parameters, *(100 * share_right(model, test) for test in tests)))
+        rows.append((kind, num_parameters(model.config), *(100 * share_right(model, test) for test in tests)))
     shortest, longest = sizes.trained
     return ResultTable(
         f"{task}: sentences without an error (%), by length; trained on {shortest} to {longest} words",
         ("positions", "parameters", *(f"{length} words" for length in sizes.lengths)),
-        tuple(rows),
+        rows,
     )

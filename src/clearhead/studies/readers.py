@@ -6,33 +6,21 @@ benchmarks/readers.py.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import torch
-from torch import nn
 
-from clearhead.decoding.search.greedy import greedy
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
-from clearhead.model import Batch, SequenceModel, build_model
-from clearhead.studies.learning import (
-    Learner,
-    Show,
-    StudyRecipe,
-    held_out,
-    on_device,
-    set_training,
-    silent,
-)
-from clearhead.studies.registry import STUDIES
+from clearhead.model import Batch, SequenceModel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, share, sides, written
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import EOS, PAD, Task
-from clearhead.studies.variants import VARIANTS, matched_config, num_parameters
+from clearhead.studies.variants import VARIANTS, matched_config, num_parameters, seeded_model, shared_settings
 
-NAME = "readers"
-_COMPARED = tuple(
-    name for name in VARIANTS if name != "transformer-packed"
-)  # packing changes the batches, not the model
+CLAIM = (
+    "A recurrent encoder-decoder without attention starts to miss words in long sentences, because everything has "
+    "to pass through one state; attention sees all words of a sentence."
+)
+_COMPARED = tuple(VARIANTS)[:-1]  # without the packed rows, which change the batches and not the model
 PANELS = (Panel("Words at the right place", by=("variant",), tables={1: ""}, label="share"),)
 
 
@@ -56,76 +44,38 @@ class ReaderSizes:
 SMALL = ReaderSizes()
 
 
-@dataclass(frozen=True)
-class ReaderResult:
-    """The rows of one variant in the two tables."""
-
-    summary: tuple[Cell, ...]
-    words: tuple[float, ...]
-
-
-def run(seed: int, sizes: ReaderSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: ReaderSizes, show: Show) -> Measurement:
     """Train all variants on the same sentences, and test each for every length."""
-    results = [measure(name, sizes, seed, show) for name in sizes.variants]
-    titles = [VARIANTS[name].title for name in sizes.variants]
     task = sizes.task
+    tests = [held_out(Task("copy", length, length).batch, sizes.num_tested, seed) for length in sizes.lengths]
+    shared = shared_settings(task.vocabulary, sizes.blocks, task.longest)
+    recipe = StudyRecipe(sizes.steps, warm_up=max(1, sizes.steps // 10))
+    summaries: Rows = []
+    rows: Rows = []
+    for name in sizes.variants:
+        variant = VARIANTS[name]
+        model = seeded_model(matched_config(variant, shared, sizes.width), seed)
+        curve = Learner(task.batch, recipe, seed, show).train(model, variant.title)
+        words, sentences = zip(*(right_words(model, test) for test in tests), strict=True)
+        speed = curve.num_tokens / curve.seconds
+        right = float(np.mean(sentences))
+        summaries.append((variant.title, num_parameters(model.config), curve.final_loss(), speed, right))
+        rows.append((variant.title, *words))
     summary = ResultTable(
         f"copying {task.shortest} to {task.longest} random words, after {sizes.steps} updates",
         ("variant", "parameters", "final loss", "target tokens/s", "sentences right"),
-        tuple((title, *result.summary) for title, result in zip(titles, results, strict=True)),
+        summaries,
     )
-    words = ResultTable(
+    by_length = ResultTable(
         f"share of right words, by the length of the sentence ({sizes.num_tested} new sentences each)",
         ("variant", *(f"{length} words" for length in sizes.lengths)),
-        tuple((title, *result.words) for title, result in zip(titles, results, strict=True)),
+        rows,
     )
-    claim = (
-        "A recurrent encoder-decoder without attention starts to miss words in long sentences, because everything has "
-        "to pass through one state; attention sees all words of a sentence."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, "", (summary, words))
+    return Measurement((summary, by_length))
 
 
-def measure(name: str, sizes: ReaderSizes, seed: int, show: Show) -> ReaderResult:
-    """Train one variant and test it."""
-    task, variant = sizes.task, VARIANTS[name]
-    shared: dict[str, Any] = {
-        "source_vocabulary": task.vocabulary,
-        "encoder_blocks": sizes.blocks,
-        "decoder_blocks": sizes.blocks,
-        "dropout": 0.0,
-        "max_length": task.longest + 1,
-    }
-    config = matched_config(variant, shared, sizes.width)
-    torch.manual_seed(seed)
-    model = build_model(config)
-    num_tokens = 0
-
-    def counted(number: int, random: torch.Generator) -> Batch:
-        nonlocal num_tokens
-        batch = task.batch(number, random)
-        assert batch.target is not None
-        num_tokens += int((batch.target != PAD).sum())
-        return batch
-
-    recipe = StudyRecipe(sizes.steps, warm_up=max(1, sizes.steps // 10))
-    curve = Learner(counted, recipe, seed, show).train(model, variant.title)
-    batches = [held_out(Task("copy", length, length).batch, sizes.num_tested, seed) for length in sizes.lengths]
-    shares = [right_words(model, batch) for batch in batches]
-    words, sentences = tuple(share[0] for share in shares), [share[1] for share in shares]
-    speed = num_tokens / curve.seconds[-1]
-    return ReaderResult((num_parameters(config), curve.final_loss(), speed, float(np.mean(sentences))), words)
-
-
-@torch.no_grad()
 def right_words(model: SequenceModel, batch: Batch) -> tuple[float, float]:
     """Return the share of words that greedy search writes at the right place, and the share of right sentences."""
-    set_training(model, is_training=False)
-    batch = on_device(batch, model)
-    assert batch.source is not None
-    assert batch.target is not None
-    length = batch.target.shape[1]
-    ids = greedy(model, batch.source, length)
-    ids = nn.functional.pad(ids, (0, length - ids.shape[1]), value=PAD)
-    is_right, is_word = ids == batch.target, (batch.target != PAD) & (batch.target != EOS)
-    return float(is_right[is_word].double().mean()), float(is_right.all(dim=1).double().mean())
+    _, target = sides(batch)
+    is_right, is_word = written(model, batch) == target, (target != PAD) & (target != EOS)
+    return share(is_right[is_word]), share(is_right.all(dim=1))

@@ -6,27 +6,20 @@ gives nearly all weight to one token, its gradient vanishes, and the queries and
 
 from dataclasses import dataclass
 from itertools import product
-from typing import cast
 
 import torch
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
-from clearhead.model import Batch, ModelConfig, SequenceModel, build_model
-from clearhead.studies.learning import (
-    Learner,
-    Show,
-    StudyRecipe,
-    held_out,
-    loss_on,
-    set_training,
-    share_right,
-    silent,
-)
-from clearhead.studies.registry import STUDIES
+from clearhead.model import Batch, SequenceModel
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, loss_on, share_right
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import Task
+from clearhead.studies.variants import num_parameters, seeded_model, shared_settings, small_transformer
 
-NAME = "score-scaling"
+CLAIM = (
+    "The variance of a score grows with the width of a head. Without the division by √d, softmax saturates and its "
+    "gradient vanishes; many heads see several relations between words where one head sees one."
+)
 _SCALINGS = {True: "scaled", False: "unscaled"}
 _COLUMNS = (
     *("width", "heads", "scores", "parameters", "variance of scores", "largest weight"),
@@ -55,58 +48,41 @@ class ScalingSizes:
 SMALL = ScalingSizes()
 
 
-def run(seed: int, sizes: ScalingSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: ScalingSizes, show: Show) -> Measurement:
     """Train models of every width with one head and with many, with and without scaling, on reversed sentences."""
     task = Task("reverse", sizes.length, sizes.length)
     recipe = StudyRecipe(sizes.steps, sizes.rate, sizes.batch, warm_up=sizes.steps // 10)
     learner, test = Learner(task.batch, recipe, seed, show), held_out(task.batch, sizes.num_test, seed)
     variants = list(product(sizes.widths, (1, sizes.num_heads), _SCALINGS.items()))
-    rows: list[tuple[Cell, ...]] = []
+    rows: Rows = []
     for number, (width, num_heads, (is_scaled, scaling)) in enumerate(variants, start=1):
-        torch.manual_seed(seed)
-        model = build_model(make_config(task, width, num_heads, is_scaled=is_scaled))
+        model = make_model(task, width, num_heads, seed, is_scaled=is_scaled)
         before = look_at_scores(model, test)
         learner.train(model, f"model {number} of {len(variants)}, width {width}, heads: {num_heads}, {scaling}")
-        num_parameters = sum(parameter.numel() for parameter in model.parameters())
         after = loss_on(model, test), 100 * share_right(model, test)
-        rows.append((width, num_heads, scaling, num_parameters, *before, *after))
+        rows.append((width, num_heads, scaling, num_parameters(model.config), *before, *after))
     table = ResultTable(
         f"reversing {sizes.length} words, {sizes.steps} updates; scores of the encoder's attention before training",
         _COLUMNS,
-        tuple(rows),
+        rows,
     )
-    claim = (
-        "The variance of a score grows with the width of a head. Without the division by √d, softmax saturates and its "
-        "gradient vanishes; many heads see several relations between words where one head sees one."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, "", (table,))
+    return Measurement((table,))
 
 
-def make_config(task: Task, width: int, num_heads: int, *, is_scaled: bool) -> ModelConfig:
-    """Return the config of a model with one layer per side."""
-    return ModelConfig(
-        source_vocabulary=task.vocabulary,
-        encoder_blocks=1,
-        decoder_blocks=1,
-        d_model=width,
-        d_ff=width,
-        num_heads=num_heads,
-        scale_scores=is_scaled,
-        dropout=0.0,
-        max_length=task.longest + 1,
-    )
+def make_model(task: Task, width: int, num_heads: int, seed: int, *, is_scaled: bool) -> SequenceModel:
+    """Return an untrained model with one layer per side."""
+    changes = {"d_ff": width, "num_heads": num_heads, "scale_scores": is_scaled}
+    shared = shared_settings(task.vocabulary, 1, task.longest)
+    return seeded_model(small_transformer({**shared, **changes}, width), seed)
 
 
 def look_at_scores(model: SequenceModel, batch: Batch) -> tuple[float, float, float]:
     """Return the variance of the encoder's scores, the mean largest weight, and the gradient of W_Q and W_K."""
-    set_training(model, is_training=False)
     with torch.no_grad():
         _, trace = model.trace(batch, "encoder.0.self_attention*")
-    scores = torch.stack([cast(torch.Tensor, record.value) for record in trace.find("scale", "*")])
-    weights = torch.stack([cast(torch.Tensor, record.value) for record in trace.find("softmax", "*")])
+    scores, weights = (torch.stack([record.value for record in trace.find(step, "*")]) for step in ("scale", "softmax"))
     model.loss(batch).mean.backward()  # type: ignore[no-untyped-call]
-    packed = dict(model.named_parameters())["encoder_blocks.0.self_attention.packed.weight"]
-    assert packed.grad is not None
-    width = packed.shape[0] // 3
-    gradient = float(packed.grad[: 2 * width].norm())  # rows of Q, K and V
-    return float(scores.var()), float(weights.amax(dim=-1).mean()), gradient
+    gradient = model.get_parameter("encoder_blocks.0.self_attention.packed.weight").grad
+    assert gradient is not None
+    queries, keys, _ = gradient.chunk(3)
+    return float(scores.var()), float(weights.amax(dim=-1).mean()), float(torch.cat((queries, keys)).norm())

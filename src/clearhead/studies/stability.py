@@ -7,34 +7,26 @@ publish a model without residuals. Each model must reverse short sentences.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clearhead.experiments.colours import BLUE, INK, VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
 from clearhead.model import ModelConfig, Transformer
 from clearhead.model.layers import Residual
 from clearhead.steps import NO_TRACE, Tracer
-from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, loss_on, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.studies.experiment import Measurement, ResultTable, Rows
+from clearhead.studies.learning import Learner, Show, StudyRecipe, held_out, loss_on
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import Task
+from clearhead.studies.variants import shared_settings, small_transformer
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-NAME = "stability"
-SIZE = (11.0, 5.2)
+CLAIM = (
+    "Residual connections give stronger gradients, norms make training faster and stable, layer norm is the right "
+    "one, and warm-up is needed."
+)
 _WARM_UPS = {"yes": 0.2, "no": 0.0}  # share of the updates
-_COLOURS = {
-    "learned": (BLUE, 0.55),
-    "learning": (BLUE, 0.2),
-    "stuck": (VERMILION, 0.3),
-    "diverged": (VERMILION, 0.7),
-}
+_LIMITS = {"learned": 0.1, "learning": 0.75, "stuck": 2.0, "diverged": math.inf}  # times the loss of guessing
+PANELS = (Panel("How the trainings of each variant ended", tuple(_LIMITS), "variant", tables={1: ""}, label="number"),)
 
 
 @dataclass(frozen=True)
@@ -105,68 +97,46 @@ class NoResidual(Residual):
         return super().after(torch.zeros_like(y), y, keys, trace)
 
 
-def run(seed: int, sizes: StabilitySizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: StabilitySizes, show: Show) -> Measurement:
     """Train every variant with and without warm-up at every rate."""
     task = Task("reverse", *sizes.lengths)
     test = held_out(task.batch, sizes.num_test, seed)
     chance = math.log(task.num_words)
-    rows: list[tuple[Cell, ...]] = []
-    for (name, build), (word, share) in product(VARIANTS.items(), _WARM_UPS.items()):
-        cells = []
-        for rate in sizes.rates:
-            recipe = StudyRecipe(sizes.steps, rate, sizes.batch, warm_up=int(share * sizes.steps))
-            model = make_model(build, task, sizes, seed)
-            curve = Learner(task.batch, recipe, seed, show).train(model, f"{name}, warm-up: {word}, rate {rate:g}")
-            diverged_at = len(curve.losses) + 1 if curve.has_diverged else None
-            cells.append(f"diverged at {diverged_at}" if diverged_at else shown(loss_on(model, test), chance))
-        rows.append((name, word, *cells))
-    table = ResultTable(
+    rows: Rows = []
+    counts: Rows = []
+    for name, build in VARIANTS.items():
+        endings: list[str] = []
+        for word, share in _WARM_UPS.items():
+            cells = []
+            for rate in sizes.rates:
+                recipe = StudyRecipe(sizes.steps, rate, sizes.batch, warm_up=int(share * sizes.steps))
+                model = make_model(build, task, sizes, seed)
+                curve = Learner(task.batch, recipe, seed, show).train(model, f"{name}, warm-up: {word}, rate {rate:g}")
+                diverged_at = f"diverged at {len(curve.losses) + 1}"
+                cells.append(diverged_at if curve.has_diverged else shown(loss_on(model, test), chance))
+            rows.append((name, word, *cells))
+            endings += cells
+        counts.append((name, *(sum(verdict in cell for cell in endings) for verdict in _LIMITS)))
+    losses = ResultTable(
         f"held-out loss (nats) after {sizes.steps} updates, {sizes.blocks} + {sizes.blocks} layers of width "
         f"{sizes.width}; guessing words costs {chance:.2f}",
         ("variant", "warm-up", *(f"rate {rate:g}" for rate in sizes.rates)),
-        tuple(rows),
+        rows,
     )
-    claim = (
-        "Residual connections give stronger gradients, norms make training faster and stable, layer norm is the right "
-        "one, and warm-up is needed."
-    )
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding_of(table), (table,))
+    return Measurement((losses, ResultTable("how the trainings ended", ("variant", *_LIMITS), counts)))
 
 
 def shown(loss: float, chance: float) -> str:
     """Return the loss and a verdict; `chance` is the loss of a model that has learned only how often words occur."""
-    limits = {"learned": 0.1 * chance, "learning": 0.75 * chance, "stuck": 2 * chance, "diverged": math.inf}
-    verdict = next((word for word, limit in limits.items() if loss < limit), "diverged")
+    verdict = next((word for word, limit in _LIMITS.items() if loss < limit * chance), "diverged")
     return f"{loss:.3g} {verdict}"
-
-
-def finding_of(table: ResultTable) -> str:
-    """Return the finding in words."""
-    learned = [(row[0], row[1]) for row in table.rows for cell in row[2:] if str(cell).endswith("learned")]
-    counts = [f"{name} {sum(name == variant for variant, _ in learned)}" for name in VARIANTS]
-    warm = sum(word == "yes" for _, word in learned)
-    return (
-        f"Runs that learned the task, of {2 * len(table.columns[2:])} each: {'; '.join(counts)}. With warm-up {warm} "
-        f"runs learned it, and without {len(learned) - warm}."
-    )
 
 
 def make_model(build: Build, task: Task, sizes: StabilitySizes, seed: int) -> Transformer:
     """Return a model of a variant with the same random weights as all others."""
+    shared = shared_settings(task.vocabulary, sizes.blocks, task.longest)
+    config = small_transformer({**shared, "norm_place": build.norm_place}, sizes.width)
     torch.manual_seed(seed)
-    config = ModelConfig.model_validate(
-        {
-            "source_vocabulary": task.vocabulary,
-            "encoder_blocks": sizes.blocks,
-            "decoder_blocks": sizes.blocks,
-            "d_model": sizes.width,
-            "d_ff": 2 * sizes.width,
-            "num_heads": 4,
-            "dropout": 0.0,
-            "norm_place": build.norm_place,
-            "max_length": task.longest + 1,
-        }
-    )
     model = Transformer(config)
     for block in model.blocks():
         residuals = block.get_submodule("residuals")
@@ -187,20 +157,3 @@ def replaced(norm: nn.Module, build: Build, config: ModelConfig) -> nn.Module:
     if build.norm == "batch":
         return BatchNorm(config.d_model, config.epsilon)
     return NoNorm() if build.norm == "none" else norm
-
-
-def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw a grid of the cells with their verdicts in colour, which lines or bars would not show."""
-    (table,) = result.tables
-    for axes, word in zip(figure.subplots(1, 2, sharey=True), _WARM_UPS, strict=True):
-        rows = [row for row in table.rows if row[1] == word]
-        for (row, column), cell in np.ndenumerate(np.array(rows)[:, 2:]):
-            colour, alpha = next(look for verdict, look in _COLOURS.items() if verdict in cell)
-            # Rectangles of transparent colour, not an image: their colour can change in dark mode.
-            axes.bar(column, -0.94, 0.96, bottom=row + 0.47, color=colour, alpha=alpha, linewidth=0)
-            axes.text(column, row, cell.replace(" ", "\n", 1), ha="center", va="center", color=INK, fontsize=11)
-        axes.set_xticks(range(len(table.columns) - 2), table.columns[2:])
-        axes.set_yticks(range(len(rows)), [row[0] for row in rows])
-        axes.set(title=f"warm-up: {word}", xlabel="held-out loss (nats)", ylim=(len(rows) - 0.5, -0.5))
-        axes.spines[:].set_visible(False)
-        axes.tick_params(length=0)

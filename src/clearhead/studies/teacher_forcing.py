@@ -6,21 +6,33 @@ many passes over one token each, with the keys and values of earlier tokens cach
 """
 
 import statistics
-import time
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
-from clearhead.experiments.experiment import Cell, Experiment, ResultTable
-from clearhead.experiments.panel import Panel
-from clearhead.model import Batch, Loss, ModelConfig, SequenceModel, build_model
-from clearhead.studies.learning import Learner, LearningCurve, LossOf, Show, StudyRecipe, held_out, silent
-from clearhead.studies.registry import STUDIES
+from clearhead.model import Batch, Loss, SequenceModel
+from clearhead.studies.experiment import Cell, Measurement, ResultTable
+from clearhead.studies.learning import (
+    Learner,
+    LearningCurve,
+    LossOf,
+    Show,
+    StudyRecipe,
+    gradients,
+    held_out,
+    seconds_of,
+    sides,
+)
+from clearhead.studies.picture import Panel
 from clearhead.studies.tasks import Task
+from clearhead.studies.variants import seeded_model, shared_settings, small_transformer
 
-NAME = "teacher-forcing"
+CLAIM = (
+    "In training the next token comes from the data, so a masked decoder can compute the loss of all positions at "
+    "once instead of waiting for each token."
+)
 _WAYS = ("in parallel", "token by token")
 _TIMES = ("ms, in parallel", "ms, token by token")
 PANELS = (
@@ -45,7 +57,7 @@ class TeacherForcingSizes:
 SMALL = TeacherForcingSizes()
 
 
-def run(seed: int, sizes: TeacherForcingSizes = SMALL, show: Show = silent) -> Experiment:
+def run(seed: int, sizes: TeacherForcingSizes, show: Show) -> Measurement:
     """Compare the loss, the gradients and the time of one update for several lengths, then train in both ways."""
     rows = []
     for number, length in enumerate(sizes.lengths, start=1):
@@ -58,19 +70,15 @@ def run(seed: int, sizes: TeacherForcingSizes = SMALL, show: Show = silent) -> E
             *("words", *(f"loss, {way}" for way in _WAYS), "difference", "largest gradient difference"),
             *(*_TIMES, "times as long"),
         ),
-        tuple(rows),
+        rows,
     )
     trainings = ResultTable(
         f"training on reversed sentences of {sizes.lengths[0]} words, {sizes.steps} updates from the same weights",
         ("decoder reads", "final loss", "seconds"),
-        tuple((way, curve.final_loss(), curve.seconds[-1]) for way, curve in zip(_WAYS, curves, strict=True)),
-    )
-    claim = (
-        "In training the next token comes from the data, so a masked decoder can compute the loss of all positions at "
-        "once instead of waiting for each token."
+        [(way, curve.final_loss(), curve.seconds) for way, curve in zip(_WAYS, curves, strict=True)],
     )
     finding = finding_of(updates, trainings)
-    return Experiment(NAME, STUDIES[NAME].title, seed, claim, finding, (updates, trainings))
+    return Measurement((updates, trainings), finding)
 
 
 def finding_of(updates: ResultTable, trainings: ResultTable) -> str:
@@ -89,48 +97,38 @@ def compare(length: int, sizes: TeacherForcingSizes, seed: int) -> tuple[Cell, .
     """Compute one update in both ways for sentences of one length, and return its row."""
     model, task = make_model(length, sizes, seed), Task("reverse", length, length)
     batch = held_out(task.batch, sizes.rows, seed)
-    losses, gradients = [], []
-    for loss_of in (model.loss, one_by_one(model)):
-        loss, gradient = update(model, batch, loss_of)
-        losses.append(loss)
-        gradients.append(gradient)
-    largest = float(gradients[0].abs().max())
-    difference = float((gradients[0] - gradients[1]).abs().max()) / largest
+    ways = (model.loss, one_by_one(model))
+    losses, vectors = [], []
+    for loss_of in ways:
+        losses.append(gradients(model, batch, loss_of))
+        vectors.append(torch.cat([weight.grad.flatten() for weight in model.parameters() if weight.grad is not None]))
+    difference = float((vectors[0] - vectors[1]).abs().max()) / float(vectors[0].abs().max())
     # Both ways have run once, so that neither is timed with PyTorch's preparations.
-    seconds = [median_time(model, batch, loss_of, sizes.repeats) for loss_of in (model.loss, one_by_one(model))]
-    times = [1000 * duration for duration in seconds]
-    return (length, *losses, abs(losses[0] - losses[1]), difference, *times, seconds[1] / seconds[0])
+    runs = [seconds_of(partial(gradients, model, batch, loss_of), sizes.repeats) for loss_of in ways]
+    parallel, stepwise = map(statistics.median, runs)
+    times = 1000 * parallel, 1000 * stepwise, stepwise / parallel
+    return (length, *losses, abs(losses[0] - losses[1]), difference, *times)
 
 
 def make_model(length: int, sizes: TeacherForcingSizes, seed: int) -> SequenceModel:
     """Return a model with random weights, the same for the same seed."""
-    torch.manual_seed(seed)
-    config = ModelConfig(
-        source_vocabulary=Task("reverse", length, length).vocabulary,
-        encoder_blocks=sizes.blocks,
-        decoder_blocks=sizes.blocks,
-        d_model=sizes.width,
-        d_ff=2 * sizes.width,
-        num_heads=4,
-        dropout=0.0,  # it would draw other numbers in each way
-        max_length=length + 1,
-    )
-    return build_model(config)
+    # Dropout would draw other numbers in each way.
+    shared = shared_settings(Task("reverse", length, length).vocabulary, sizes.blocks, length)
+    return seeded_model(small_transformer(shared, sizes.width), seed)
 
 
 def one_by_one(model: SequenceModel) -> LossOf:
     """Return the loss of a batch, computed with one pass of the decoder for every token of the target."""
 
     def loss_of(batch: Batch) -> Loss:
-        assert batch.source is not None
-        assert batch.target is not None
-        memory = model.encode(batch.source)
-        cache = model.start_cache(memory, len(batch.target), model.device)
-        token = torch.full_like(batch.target[:, :1], model.config.start_id)
+        source, target = sides(batch)
+        memory = model.encode(source)
+        cache = model.start_cache(memory, len(target), model.device)
+        token = torch.full_like(target[:, :1], model.config.start_id)
         columns = []
-        for place in range(batch.target.shape[1]):
+        for place in range(target.shape[1]):
             columns.append(model.decode(token, memory, cache))  # (B, 1, V)
-            token = batch.target[:, place : place + 1]  # the right token, whatever the model would write
+            token = target[:, place : place + 1]  # the right token, whatever the model would write
         logits, labels = torch.cat(columns, dim=1).flatten(0, 1), model.labels(batch).flatten()
         ignored = model.ignore_index
         total = F.cross_entropy(logits, labels, ignore_index=ignored, reduction="sum")
@@ -139,34 +137,13 @@ def one_by_one(model: SequenceModel) -> LossOf:
     return loss_of
 
 
-def update(model: SequenceModel, batch: Batch, loss_of: LossOf) -> tuple[float, Tensor]:
-    """Compute the loss and the gradients of all parameters, as one vector."""
-    for parameter in model.parameters():
-        parameter.grad = None
-    loss = loss_of(batch).mean
-    loss.backward()  # type: ignore[no-untyped-call]
-    gradients = [parameter.grad.flatten() for parameter in model.parameters() if parameter.grad is not None]
-    return float(loss.detach()), torch.cat(gradients)
-
-
-def median_time(model: SequenceModel, batch: Batch, loss_of: LossOf, repeats: int) -> float:
-    """Return the median time of an update in seconds."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        update(model, batch, loss_of)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
 def train_both(sizes: TeacherForcingSizes, seed: int, show: Show) -> tuple[LearningCurve, LearningCurve]:
     """Train the same model in both ways on the same batches."""
     length = sizes.lengths[0]
     task = Task("reverse", length, length)
     learner = Learner(task.batch, StudyRecipe(sizes.steps, batch=sizes.rows, warm_up=sizes.steps // 4), seed, show)
-    replace(learner, recipe=StudyRecipe(1), show=silent).train(
-        make_model(length, sizes, seed), ""
-    )  # PyTorch loads its optimiser
+    # The first update makes PyTorch load its optimiser.
+    replace(learner, recipe=StudyRecipe(1), show=lambda *_: None).train(make_model(length, sizes, seed), "")
     model = make_model(length, sizes, seed)
     parallel = learner.train(model, f"training {_WAYS[0]}")
     model = make_model(length, sizes, seed)

@@ -1,6 +1,6 @@
-"""The ways of reading that studies compare: recurrent without and with attention, convolutional, Transformer.
+"""The models that studies compare: small Transformers, and ways of reading with nearly the same number of parameters.
 
-Variants of one study get nearly the same number of parameters: `matched_config` chooses the width of each.
+The ways of reading are recurrent without and with attention, convolutional, and the Transformer.
 """
 
 import math
@@ -8,21 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clearhead.experiments.colours import BLUE, GREEN, GREY, INK, VERMILION
-from clearhead.formats.shapes import shapes_of
-from clearhead.model.config import ModelConfig, read_config
+import torch
 
-LineStyle = str | tuple[int, tuple[int, ...]]
+from clearhead.formats.shapes import num_parameters as num_parameters  # the studies take it from here
+from clearhead.model import SequenceModel, build_model
+from clearhead.model.config import ModelConfig, read_config
 
 
 @dataclass(frozen=True)
 class ReaderVariant:
-    """A way of reading: what it is called, its settings of a ModelConfig, and how its line is drawn."""
+    """A way of reading: what it is called, and its settings of a ModelConfig."""
 
     title: str
     settings: Mapping[str, Any]
-    colour: str
-    line: LineStyle = "-"
 
 
 def _recurrent(attention: str) -> dict[str, str]:
@@ -30,21 +28,34 @@ def _recurrent(attention: str) -> dict[str, str]:
 
 
 VARIANTS: Mapping[str, ReaderVariant] = {
-    "recurrent-no-attention": ReaderVariant("recurrent, no attention", _recurrent("none"), VERMILION),
-    "recurrent-dot": ReaderVariant("recurrent, dot", _recurrent("dot"), BLUE, ":"),
-    "recurrent-scaled": ReaderVariant("recurrent, scaled", _recurrent("scaled"), BLUE),
-    "recurrent-multiplicative": ReaderVariant("recurrent, multiplicative", _recurrent("multiplicative"), BLUE, "--"),
-    "recurrent-additive": ReaderVariant("recurrent, additive", _recurrent("additive"), BLUE, "-."),
-    "convolutional": ReaderVariant("convolutional", {"architecture": "convolutional"}, GREEN),
-    "transformer": ReaderVariant("Transformer", {"architecture": "transformer"}, INK),
-    "transformer-packed": ReaderVariant("Transformer, packed rows", {"architecture": "transformer"}, GREY),
+    "recurrent-no-attention": ReaderVariant("recurrent, no attention", _recurrent("none")),
+    "recurrent-dot": ReaderVariant("recurrent, dot", _recurrent("dot")),
+    "recurrent-scaled": ReaderVariant("recurrent, scaled", _recurrent("scaled")),
+    "recurrent-multiplicative": ReaderVariant("recurrent, multiplicative", _recurrent("multiplicative")),
+    "recurrent-additive": ReaderVariant("recurrent, additive", _recurrent("additive")),
+    "convolutional": ReaderVariant("convolutional", {"architecture": "convolutional"}),
+    "transformer": ReaderVariant("Transformer", {"architecture": "transformer"}),
+    "transformer-packed": ReaderVariant("Transformer, packed rows", {"architecture": "transformer"}),
 }
+# A language model has no source that attention could read.
+LANGUAGE_MODELS = {"recurrent-scaled": "recurrent", "convolutional": "convolutional", "transformer": "Transformer"}
 MAIN = ("recurrent-no-attention", "recurrent-scaled", "convolutional", "transformer")
 
 
-def num_parameters(config: ModelConfig) -> int:
-    """Return the number of parameters of a model, tied ones once."""
-    return sum(math.prod(shape) for shape in shapes_of(config).values())
+def shared_settings(vocabulary: int, blocks: int, length: int) -> dict[str, Any]:
+    """Return the settings that all models of a study have: no dropout, and places for sentences of this length."""
+    return {
+        "source_vocabulary": vocabulary,
+        "encoder_blocks": blocks,
+        "decoder_blocks": blocks,
+        "dropout": 0.0,
+        "max_length": length + 1,
+    }
+
+
+def small_transformer(shared: Mapping[str, Any], width: int) -> ModelConfig:
+    """Return the config of a Transformer with four heads, unless `shared` has another number."""
+    return read_config({"d_model": width, "d_ff": 2 * width, "num_heads": 4, **shared})
 
 
 def transformer_sizes(width: int) -> dict[str, int]:
@@ -66,3 +77,9 @@ def matched_config(variant: ReaderVariant, shared: Mapping[str, Any], width: int
     goal = num_parameters(transformer)
     candidates = [read_config({**settings, "d_model": 2 * half}) for half in range(max(1, width // 8), 2 * width)]
     return min(candidates, key=lambda config: abs(num_parameters(config) - goal))
+
+
+def seeded_model(config: ModelConfig, seed: int) -> SequenceModel:
+    """Return an untrained model, outside of training; its random weights depend on the seed only."""
+    torch.manual_seed(seed)
+    return build_model(config).eval()

@@ -116,7 +116,7 @@ class Tokeniser:
 
     def _visible(self, ids: Sequence[int]) -> list[int]:
         """Return the ids without special tokens, language tags and unknown pieces."""
-        hidden = {self.pad, self.bos, self.eos, self.unk, *self.tags.values()}
+        hidden = self._hidden
         return [self._check_id(piece) for piece in map(int, ids) if piece not in hidden]
 
     @property
@@ -144,13 +144,21 @@ class Tokeniser:
         Special tokens, language tags and bytes have no script.
         """
         if scripts not in self._outside:
-            neutral = {self.pad, self.bos, self.eos, self.unk, *self.tags.values(), *self.byte_ids}
             self._outside[scripts] = tuple(
-                number
-                for number, piece in enumerate(self.pieces(range(self.size)))
-                if number not in neutral and not scripts_of(piece) <= set(scripts)
+                number for number, piece in self._written_pieces.items() if not scripts_of(piece) <= set(scripts)
             )
         return self._outside[scripts]
+
+    @property
+    def _hidden(self) -> set[int]:
+        """The special tokens, the language tags and the unknown piece, which are not in the text."""
+        return {self.pad, self.bos, self.eos, self.unk, *self.tags.values()}
+
+    @cached_property
+    def _written_pieces(self) -> dict[int, str]:
+        """The pieces that are written as text: no special tokens, language tags or bytes."""
+        neutral = {*self._hidden, *self.byte_ids}
+        return {number: piece for number, piece in enumerate(self.pieces(range(self.size))) if number not in neutral}
 
     @cached_property
     def continuing_pieces(self) -> tuple[int, ...]:
@@ -158,9 +166,7 @@ class Tokeniser:
 
         Among bytes these are ASCII letters and digits, and the first bytes of letters in UTF-8 up to U+1FFF.
         """
-        neutral = {self.pad, self.bos, self.eos, self.unk, *self.tags.values(), *self.byte_ids}
-        pieces = enumerate(self.pieces(range(self.size)))
-        letters = [number for number, piece in pieces if number not in neutral and continues_word(piece)]
+        letters = [number for number, piece in self._written_pieces.items() if continues_word(piece)]
         bytes_of_letters = [self.byte_ids[byte] for byte in range(256) if chr(byte).isalnum() and byte < 128]
         bytes_of_letters += self.byte_ids[0xC3:0xE2]
         return (*letters, *(bytes_of_letters if self.has_bytes else ()))

@@ -16,8 +16,9 @@ class RunningAverage:
 
     def __init__(self, model: SequenceModel, decay: float) -> None:
         self.decay = decay
-        self._weights = [tensor.detach() for tensor in own_tensors(model).values()]
-        self._names = list(own_tensors(model))
+        own = own_tensors(model)
+        self._weights = [tensor.detach() for tensor in own.values()]
+        self._names = list(own)
         self._average = [tensor.clone() for tensor in self._weights]
         self._share = torch.zeros((), device=self._weights[0].device)
 

@@ -1,18 +1,21 @@
 """The model card: a README.md in the run folder with the scores, data, settings, use and limits of the model."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from clearhead import __version__
 from clearhead.errors import printable
 from clearhead.files.json_file import read_json
 from clearhead.formats.files import CONFIG
-from clearhead.settings import fields_of, shown
 from clearhead.training.config import RunConfig
-from clearhead.training.outcome import WORDS, Outcome, ScoreLike
+from clearhead.training.outcome import WORDS, KeptScore, Outcome
 from clearhead.training.run import CARD, RunFolder
+from clearhead.training.timeline import duration
 
 _WHAT = {
     "translate": "A translation model (encoder-decoder {})",
@@ -21,7 +24,6 @@ _WHAT = {
 }
 # Sentences that a model of a built-in corpus has learned; for other data, "…" is a placeholder.
 _EXAMPLES = {"phrasebook": "Good morning", "copy": "ba do ki", "reverse": "ba do ki", "sort": "ba do ki"}
-_LISTS = ("data.train", "data.valid", "data.test")  # they do not fit a table of settings
 # The test of the documentation runs the blocks of a model card.
 _USES = {
     "translate": """\
@@ -83,6 +85,39 @@ for target in scorer.score([TextPair("", "{text}")]):
 }
 
 
+_CARD = """\
+# {name}
+
+{what}, trained with clearhead {version}. Its preset is {preset}; all settings are in `config.yaml`.
+
+## How to use it
+
+{use}
+
+## Scores
+
+{scores}
+
+## Data
+
+{data}
+
+## Settings that differ from the defaults
+
+```yaml
+{settings}
+```
+
+## How it was trained
+
+{training}
+
+## Limits
+
+{limits}
+"""
+
+
 def write_card(folder: RunFolder, config: RunConfig, outcome: Outcome) -> None:
     """Write the model card of a run into its folder, and replace an older one."""
     folder.write(CARD, model_card(folder, config, outcome).encode())
@@ -90,26 +125,23 @@ def write_card(folder: RunFolder, config: RunConfig, outcome: Outcome) -> None:
 
 def model_card(folder: RunFolder, config: RunConfig, outcome: Outcome) -> str:
     """Return the model card of a run as Markdown."""
-    environment, data = folder.read_environment(), folder.read_data()
+    data = folder.read_data()
     which = "best" if folder.best.is_dir() or outcome.best_step is not None else "last"
-    parts = [
-        f"# {_plain(folder.path.resolve().name)}",
-        f"{_what(folder.path / which / CONFIG, config)}, trained with clearhead {__version__}. "
-        f"Its preset is {_plain(config.preset)}; all settings are in `config.yaml`.",
-        "## How to use it",
-        *_use(folder.path, which, config),
-        "## Scores",
-        *_scores(config, outcome),
-        "## Data",
-        *_data(data, config),
-        "## Settings that differ from the defaults",
-        *_differences(config),
-        "## How it was trained",
-        *_training(environment, outcome),
-        "## Limits",
-        *_limits(config, data, outcome),
-    ]
-    return "\n\n".join(parts) + "\n"
+    sections = {
+        "use": _use(folder.path, which, config),
+        "scores": _scores(config, outcome),
+        "data": _data(data, config),
+        "settings": [_differences(config)],
+        "training": _training(folder.read_environment(), outcome),
+        "limits": [f"- {line}" for line in _limits(config, data, outcome)],
+    }
+    return _CARD.format(
+        name=_plain(folder.path.resolve().name),
+        what=_what(folder.path / which / CONFIG, config),
+        version=__version__,
+        preset=_plain(config.preset),
+        **{name: ("\n" if name == "limits" else "\n\n").join(parts) for name, parts in sections.items()},
+    )
 
 
 def _what(path: Path, config: RunConfig) -> str:
@@ -137,14 +169,11 @@ def _scores(config: RunConfig, outcome: Outcome) -> Iterator[str]:
         yield "Some sentences of the test set, with the translation of the model and the reference:"
         yield _table(
             ("source", "translation", "reference"),
-            [
-                (_plain(sample.source), _plain(sample.translation), _plain(sample.reference))
-                for sample in outcome.samples
-            ],
+            [tuple(map(_plain, astuple(sample))) for sample in outcome.samples],
         )
 
 
-def _score_table(scores: Mapping[str, ScoreLike]) -> str:
+def _score_table(scores: Mapping[str, KeptScore]) -> str:
     rows = [(score.name, f"{score.value:.4g}", f"`{_cell(score.signature)}`") for score in scores.values()]
     return _table(("score", "value", "signature"), rows)
 
@@ -168,41 +197,22 @@ def _data(data: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
         yield f"Built-in corpora of clearhead: {', '.join(built_in)}."
     for use, coverage in data.get("coverage", {}).items():
         yield f"`data.{_cell(use)}`: {_plain(coverage)}."
-    if data.get("tokeniser"):
-        yield (
-            "Tokeniser: "
-            + ", ".join(
-                f"{_cell(str(key))} {_cell(str(v))}" for key, v in data["tokeniser"].items() if key != "valid_pairs"
-            )
-            + "."
-        )
+    tokeniser = {**data["tokeniser"], "valid_pairs": None}
+    properties = ", ".join(_cell(f"{name} {value}") for name, value in tokeniser.items() if value is not None)
+    if properties:
+        yield f"Tokeniser: {properties}."
 
 
-def _differences(config: RunConfig) -> Iterator[str]:
-    rows = [(f"`{path}`", f"`{_cell(value)}`", f"`{_cell(default)}`") for path, value, default in differences(config)]
-    yield _table(("setting", "value", "default"), rows) if rows else "None."
-
-
-def differences(config: RunConfig) -> Iterator[tuple[str, str, str]]:
-    """Yield path, value and default of every setting that is not at its default, except corpora."""
-    for setting in fields_of(RunConfig):
-        if setting.path in ("run", "data") or setting.path.startswith(_LISTS):
-            continue
-        value: Any = config
-        for name in setting.path.split("."):
-            value = getattr(value, name)
-        if setting.path == "model":
-            yield from ((f"model.{name}", _value(difference), "from the preset") for name, difference in value.items())
-        elif value != setting.default:
-            yield setting.path, _value(value), _value(setting.default)
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else shown(value)
+def _differences(config: RunConfig) -> str:
+    """Return the settings that are not at their defaults as YAML; the corpora are described above them."""
+    omitted: dict[str, Any] = {"run": True, "data": {"train": True, "valid": True, "test": True}}
+    settings = config.model_dump(mode="json", exclude_defaults=True, exclude=omitted)
+    text = yaml.safe_dump({name: value for name, value in settings.items() if value}, sort_keys=False, width=10_000)
+    return "\n".join(map(printable, text.splitlines()))
 
 
 def _training(environment: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
-    yield f"{outcome.steps:,} updates in {_duration(outcome.seconds)}. Training ended: {WORDS[outcome.stopped]}."
+    yield f"{outcome.steps:,} updates in {duration(outcome.seconds)}. Training ended: {WORDS[outcome.stopped]}."
     if environment:
         gpus = environment.get("gpus") or ["no GPU"]
         commit = environment.get("commit")
@@ -231,33 +241,23 @@ def _use(folder: Path, which: str, config: RunConfig) -> Iterator[str]:
 def _limits(config: RunConfig, data: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     trained = [corpus for corpus in data.get("corpora", []) if corpus["path"].startswith("data.train")]
     pairs = f"{sum(corpus['kept'] for corpus in trained):,} pairs" if trained else "data"
-    lines = [
-        f"It was trained only on the {pairs} above. Expect poor results on other subjects and styles.",
-        f"It was not trained on sentences longer than {config.data.max_tokens} tokens.",
-        "A translation can be fluent and wrong. Have important ones checked by someone who speaks both languages."
-        if config.task == "translate"
-        else "Its output can be wrong even with a high probability. Have important results checked by a person.",
-        "It reproduces the biases of its training data. Check the licence of that data before you publish the model.",
-    ]
+    yield f"It was trained only on the {pairs} above. Expect poor results on other subjects and styles."
+    yield f"It was not trained on sentences longer than {config.data.max_tokens} tokens."
+    if config.task == "translate":
+        yield "A translation can be fluent and wrong. Have important ones checked by someone who speaks both languages."
+    else:
+        yield "Its output can be wrong even with a high probability. Have important results checked by a person."
+    yield "It reproduces the biases of its training data. Check the licence of that data before you publish the model."
     if outcome.scores:
-        lines.append(
-            "The best checkpoint was chosen by its validation scores, so these are slightly optimistic"
-            + ("." if outcome.test_scores else ": evaluate the model on a separate test set.")
-        )
+        advice = "." if outcome.test_scores else ": evaluate the model on a separate test set."
+        yield f"The best checkpoint was chosen by its validation scores, so these are slightly optimistic{advice}"
     if not outcome.is_finished:
-        lines.append("The run is not finished: the model would improve with more training.")
-    lines += [_plain(sentence) for sentence in outcome.advice]
-    yield "\n".join(f"- {line}" for line in lines)
+        yield "The run is not finished: the model would improve with more training."
+    yield from map(_plain, outcome.advice)
 
 
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [heading, ("---",) * len(heading), *rows]
+def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heading, ["---"] * len(heading), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

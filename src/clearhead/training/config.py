@@ -12,7 +12,7 @@ from pydantic import Field
 from clearhead.data.config import DataConfig
 from clearhead.errors import ConfigError, Mistake, printable
 from clearhead.settings import Settings, examine
-from clearhead.text.config import TextConfig
+from clearhead.text.config import Task, TextConfig
 from clearhead.training.config_file import change, read_yaml
 
 Metric = Literal["loss", "bleu", "chrf", "exact", "accuracy"]
@@ -69,8 +69,8 @@ class TrainingConfig(Settings):
     minutes: float | None = Field(
         None,
         gt=0,
-        description="stop after this number of minutes at the latest; an update of several batches that is not "
-        "complete by then is discarded, and a resumed run counts from 0 again",
+        description="stop when this number of minutes is over and the current update is complete; a resumed run counts "
+        "from 0 again",
     )
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw", description="adamw; or muon for the weight matrices of the layers and adamw for the rest"
@@ -175,7 +175,7 @@ class RunConfig(Settings):
         None,
         description="run folder, relative to the current folder; default: runs/NAME for a config NAME.yaml",
     )
-    task: Literal["translate", "classify", "language-model"] = Field("translate", description="what the model learns")
+    task: Task = Field("translate", description="what the model learns")
     preset: str = Field("tiny", description="size of the model; the settings in `model` override it")
     model: dict[str, Any] = Field(default_factory=dict, description="settings that override the preset")
     data: DataConfig = Field(description="training and validation data")
@@ -208,13 +208,8 @@ def load_run_config(
     """
     path = Path(path)
     data = dict(read_yaml(path))
-    located: list[Mistake] = []
-    in_file, changed = set(data), {}
-    for text in changes:
-        try:
-            changed[change(data, text)] = text
-        except ConfigError as wrong:
-            located += wrong.located(f"{change_label} {text}").details
+    in_file = set(data)
+    changed, located = apply_changes(data, changes, change_label)
     _replace_length(data, changed)
     config, mistakes = check_run_config(data, check_files=check_files)
     for mistake in mistakes:
@@ -224,6 +219,18 @@ def load_run_config(
     if located or config is None:
         raise ConfigError([Mistake(mistake.paths, printable(mistake.sentence)) for mistake in located])
     return config if config.run else config.model_copy(update={"run": f"runs/{path.stem}"})
+
+
+def apply_changes(data: dict[str, Any], changes: Sequence[str], label: str) -> tuple[dict[str, str], list[Mistake]]:
+    """Apply changes such as `training.rate=3e-4` to the data; return them by path, and the errors in others."""
+    changed: dict[str, str] = {}
+    located: list[Mistake] = []
+    for text in changes:
+        try:
+            changed[change(data, text)] = text
+        except ConfigError as wrong:
+            located += wrong.located(f"{label} {text}").details
+    return changed, located
 
 
 def _replace_length(data: dict[str, Any], changed: Collection[str]) -> None:

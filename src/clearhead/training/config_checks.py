@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.data.config import CorpusConfig
+from clearhead.data.corpora import corpus_mistakes
 from clearhead.errors import Mistake, did_you_mean, printable
 from clearhead.model.architecture import PRESETS, presets_of
 from clearhead.model.config import ModelConfig
@@ -73,7 +74,7 @@ def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
     yield from _judging_mistakes(config)
     yield from _text_mistakes(config)
     for path, corpus in _corpora(config):
-        yield from _corpus_mistakes(config, path, corpus)
+        yield from corpus_mistakes(corpus, config.task, path)
     yield from _language_mistakes(config)
     yield from _leak_mistakes(config)
 
@@ -159,41 +160,6 @@ def _corpora(config: RunConfig) -> Iterator[tuple[str, CorpusConfig]]:
         yield "data.valid", config.data.valid
     if config.data.test is not None:
         yield "data.test", config.data.test
-
-
-def _corpus_mistakes(config: RunConfig, path: str, corpus: CorpusConfig) -> Iterator[Mistake]:
-    forms = [name for name in ("source", "tsv", "jsonl", "built_in") if getattr(corpus, name) is not None]
-    if not forms:
-        yield Mistake((path,), f"{path} names no data. Give source and target, or tsv, or jsonl, or built_in.")
-    if len(forms) > 1:
-        yield Mistake(
-            (path,), f"{path} has {' and '.join(forms)}, which are different corpora. Write a separate entry for each."
-        )
-    if corpus.source is not None and corpus.target is None and config.task != "language-model":
-        what = "labels" if config.task == "classify" else "translations"
-        yield Mistake((f"{path}.target",), f"{path}.target is missing: the file of {what}, line by line.")
-    if corpus.target is not None and config.task == "language-model":
-        yield Mistake(
-            (f"{path}.target", "task"), f"{path}.target: task = 'language-model' has no target. Remove {path}.target."
-        )
-    elif corpus.target is not None and corpus.source is None:
-        yield Mistake((f"{path}.target", f"{path}.source"), f"{path}.target needs {path}.source. Give both files.")
-    if corpus.split is not None and corpus.built_in is None:
-        yield Mistake(
-            (f"{path}.split", f"{path}.built_in"), f"{path}.split is only for {path}.built_in. Remove {path}.split."
-        )
-    if corpus.built_in is not None and config.task == "classify":
-        yield Mistake(
-            (f"{path}.built_in", "task"),
-            f"{path}.built_in = {corpus.built_in!r} has no labels for task = 'classify'. Give files.",
-        )
-    part = corpus.split or {"data.valid": "valid", "data.test": "test"}.get(path, "train")
-    if corpus.built_in == "set-phrases" and part != "train":
-        yield Mistake(
-            (f"{path}.built_in",),
-            f"{path}.built_in = 'set-phrases' has no split {part!r}: all its phrases are for training. "
-            "Use a split of the phrasebook instead: built_in: phrasebook.",
-        )
 
 
 def _language_mistakes(config: RunConfig) -> Iterator[Mistake]:

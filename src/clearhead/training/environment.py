@@ -51,17 +51,10 @@ def _commit(folder: Path) -> str | None:
         subprocess.run(
             [*ask, "ls-files", "--error-unmatch", "environment.py"], check=True, capture_output=True, timeout=9
         )
-        commit = subprocess.run([*ask, "rev-parse", "HEAD"], check=True, capture_output=True, text=True, timeout=9)
-        changed = subprocess.run(
-            [*ask, "status", "--porcelain", "--untracked-files=no"],
-            capture_output=True,
-            text=True,
-            timeout=9,
-            check=True,
-        )
+        describe = [*ask, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"]  # without names of tags
+        return subprocess.run(describe, check=True, capture_output=True, text=True, timeout=9).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
-    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
 def _processor() -> str:

@@ -5,15 +5,15 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 
-from clearhead.data.batches import NO_LABEL, Ids, TokenBatch
+from clearhead.data.batches import NO_LABEL, TokenBatch
 from clearhead.errors import RunError, is_out_of_memory, printable
 from clearhead.files.json_file import json_writer
 from clearhead.files.writing import write_together
 from clearhead.text.tokeniser import Tokeniser, Vocabularies
-from clearhead.training.state import forget_after, readable_checkpoints, step_of
 
 FOLDER = "diverged"
 MODEL_TOO_LARGE = (
@@ -90,25 +90,11 @@ def describe_fault(fault: DivergenceError, place: Path) -> str:
 
 
 def save_fault(folder: Path, step: int, batches: Sequence[TokenBatch], vocabularies: Vocabularies) -> Path:
-    """Write the sentences of a diverged update as JSON, with ids and pieces, and return the path."""
+    """Write the rows of a diverged update as JSON, with ids and pieces, and return the path."""
     name = f"step-{step:08d}.json"
-    pairs = [pair for batch in batches for pair in _pairs(batch, vocabularies)]
-    write_together(folder / FOLDER, {name: json_writer({"step": step, "pairs": pairs})})
+    rows = list(chain.from_iterable(_rows(batch, vocabularies) for batch in batches))
+    write_together(folder / FOLDER, {name: json_writer({"step": step, "rows": rows})})
     return folder / FOLDER / name
-
-
-def last_good_checkpoint(checkpoints: Path, fault: DivergenceError, log_every: int) -> Path | None:
-    """Return the last checkpoint before the divergence, and remove later ones.
-
-    A loss that is not finite is noticed before anything is saved; one that explodes, only at the next log line.
-    """
-    readable = [place for place, wrong in readable_checkpoints(checkpoints) if not wrong][::-1]
-    if fault.rise is not None:
-        last_log = (fault.step - 1) // log_every * log_every
-        readable = [place for place in readable if step_of(place) <= last_log] or readable[:1]
-    if readable:
-        forget_after(checkpoints, step_of(readable[-1]))
-    return readable[-1] if readable else None
 
 
 def stop_error(sentence: str, good: Path | None) -> RunError:
@@ -122,36 +108,19 @@ def stop_error(sentence: str, good: Path | None) -> RunError:
     )
 
 
-def _pairs(batch: TokenBatch, vocabularies: Vocabularies) -> list[dict[str, object]]:
-    pairs = []
-    for row in range(batch.shape.rows):
-        for number in range(1, _num_sentences(batch, row) + 1):
-            source = _sentence(batch.source[row], batch.source_sentences, row, number) if batch.source.size else []
-            if batch.target.ndim == 1:
-                if batch.target[row] != NO_LABEL:
-                    label = vocabularies.labels[int(batch.target[row])]
-                    pairs.append({**_side_data("source", source, vocabularies.source), "label": label})
-                continue
-            target = _sentence(batch.target[row], batch.target_sentences, row, number)
-            pair = {
-                **_side_data("source", source, vocabularies.source),
-                **_side_data("target", target, vocabularies.target),
-            }
-            if pair["target_ids"]:
-                pairs.append(pair)
-    return pairs
+def _rows(batch: TokenBatch, vocabularies: Vocabularies) -> Iterator[dict[str, object]]:
+    """Yield the rows of a batch that have a target; packed sentences follow each other, each with its end token."""
+    for number in range(batch.shape.rows):
+        source = batch.source[number].tolist() if batch.source.size else []
+        row = _side_data("source", source, vocabularies.source)
+        if batch.target.ndim > 1:
+            row |= _side_data("target", batch.target[number].tolist(), vocabularies.target)
+        elif batch.target[number] != NO_LABEL:
+            row["label"] = vocabularies.labels[int(batch.target[number])]
+        if row.get("target_ids") or "label" in row:
+            yield row
 
 
-def _num_sentences(batch: TokenBatch, row: int) -> int:
-    sides = [side for side in (batch.source_sentences, batch.target_sentences) if side is not None and side.size]
-    return max((int(side[row].max()) for side in sides), default=1)
-
-
-def _sentence(ids: Ids, sentences: Ids | None, row: int, number: int) -> list[int]:
-    own_ids: list[int] = (ids if sentences is None else ids[sentences[row] == number]).tolist()
-    return own_ids
-
-
-def _side_data(side: str, ids: list[int], tokeniser: Tokeniser) -> dict[str, object]:
+def _side_data(side: str, ids: Sequence[int], tokeniser: Tokeniser) -> dict[str, object]:
     real = [token for token in ids if token != tokeniser.pad]
     return {side: " ".join(tokeniser.pieces(real)), f"{side}_ids": real}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
@@ -11,26 +11,34 @@ from clearhead.errors import ConfigError, RunError, printable
 from clearhead.settings import shown
 from clearhead.training.card import write_card
 from clearhead.training.config import RunConfig
+from clearhead.training.distributed.world import ALONE, World
+from clearhead.training.final_test import run_test
 from clearhead.training.outcome import WORDS, Outcome
-from clearhead.training.plan_report import closing_advice
+from clearhead.training.plan import PlanRequest, RunPlan, make_plan
+from clearhead.training.plan_report import closing_advice, plan_table, plan_yaml
 from clearhead.training.plan_rule import keep_defaults
 from clearhead.training.progress import Reporter
 from clearhead.training.run import PLAN, RunFolder
-
-if TYPE_CHECKING:
-    from clearhead.training.distributed.world import World
-    from clearhead.training.plan import PlanRequest, RunPlan
+from clearhead.training.state import checkpoints
 
 # Settings that can change when a run is resumed. Any other change requires a new run.
 _MAY_CHANGE = (
-    *("run", "validation.every", "validation.after", "validation.patience", "validation.enough"),
-    *(
-        f"training.{name}"
-        for name in (
-            *("steps", "epochs", "minutes", "rate", "device", "precision", "is_compiled"),
-            *("checkpoint_every", "keep_checkpoints", "log_every", "rendezvous_seconds"),
-        )
-    ),
+    "run",
+    "training.checkpoint_every",
+    "training.device",
+    "training.epochs",
+    "training.is_compiled",
+    "training.keep_checkpoints",
+    "training.log_every",
+    "training.minutes",
+    "training.precision",
+    "training.rate",
+    "training.rendezvous_seconds",
+    "training.steps",
+    "validation.after",
+    "validation.enough",
+    "validation.every",
+    "validation.patience",
 )
 
 
@@ -40,13 +48,13 @@ def launch(
     *,
     resume: bool = False,
     console: Console | None = None,
-    world: "World | None" = None,
+    world: World = ALONE,
 ) -> Outcome:
     """Train in a new folder, or resume the run in an existing one, and write the outcome and the model card.
 
     All processes of a `world` call this; the first one opens the folder and writes the files.
     """
-    if world is not None and not world.is_first:
+    if not world.is_first:
         return _join(RunFolder(path), world, resume=resume)
     if resume and RunFolder(path).holds_a_run:
         config = keep_defaults(config, RunFolder(path).read_config())
@@ -54,11 +62,8 @@ def launch(
         return _train(config, folder, reporter, resume=resume, world=world)
 
 
-def launch_planned(request: "PlanRequest", path: str | Path, *, console: Console | None = None) -> Outcome:
+def launch_planned(request: PlanRequest, path: str | Path, *, console: Console | None = None) -> Outcome:
     """Plan a run from its text, write the plan, and train it, all in a new folder."""
-    from clearhead.training.plan import make_plan
-    from clearhead.training.plan_report import plan_table, plan_yaml
-
     with (
         RunFolder.create_for_plan(path) as folder,
         Reporter(folder.metrics, folder.curves, console) as reporter,
@@ -77,23 +82,23 @@ def _train(
     reporter: Reporter,
     *,
     resume: bool = False,
-    plan: "RunPlan | None" = None,
-    world: "World | None" = None,
+    plan: RunPlan | None = None,
+    world: World = ALONE,
 ) -> Outcome:
     from clearhead.training.loop import train
 
-    joined = {} if world is None else {"world": world}
-    outcome = train(config, folder, reporter, resume, is_planned=plan is not None, **joined)
+    outcome = train(config, folder, reporter, resume, is_planned=plan is not None, world=world)
     config = folder.read_config()  # with the defaults that depend on the text
     outcome = _test(outcome, folder, config, reporter, world)
-    warnings = () if plan is None else plan.warnings
-    outcome = replace(outcome, advice=closing_advice(outcome, folder.read_data(), config.training.steps, warnings))
+    advice = closing_advice(outcome, folder.read_data(), config.training.steps)
+    warnings = () if plan is None else plan.warnings  # they were printed long before
+    outcome = replace(outcome, advice=(*advice, *warnings))
     write_card(folder, config, outcome)
     folder.write_outcome(outcome)  # last, because it marks the run as ended
     return outcome
 
 
-def _join(folder: RunFolder, world: "World", *, resume: bool) -> Outcome:
+def _join(folder: RunFolder, world: World, *, resume: bool) -> Outcome:
     """Take part in a run whose files another process writes."""
     from clearhead.training.loop import join
 
@@ -102,38 +107,29 @@ def _join(folder: RunFolder, world: "World", *, resume: bool) -> Outcome:
         return _test(outcome, folder, folder.read_config(), reporter, world)
 
 
-def _test(outcome: Outcome, folder: RunFolder, config: RunConfig, reporter: Reporter, world: "World | None") -> Outcome:
+def _test(outcome: Outcome, folder: RunFolder, config: RunConfig, reporter: Reporter, world: World) -> Outcome:
     """Add the scores and samples of the test set, if there is one and the run was not interrupted."""
     if config.data.test is None or outcome.stopped == "interrupted":
         return outcome
-    from clearhead.training.final_test import run_test
-
     reporter.message("Translating the test sentences …")
-    if world is not None:
-        world.wait_for_all()  # the first process writes the model
-    report = run_test(folder, config, world)
-    return replace(outcome, test_scores=report.scores, samples=report.samples)
+    world.wait_for_all()  # the first process writes the model
+    return run_test(folder, config, outcome, world)
 
 
 def _open(config: RunConfig, path: str | Path, resume: bool) -> RunFolder:
     if not resume:
         return RunFolder.create(path, config)
     folder = RunFolder.reopen(path)
-    try:
+    with folder.closed_after_an_error():
         _check_resumed(folder, config)
         folder.write_environment(config.training.seed)
         folder.write_config(config)
         folder.forget_outcome()
-    except BaseException:
-        folder.close()
-        raise
     return folder
 
 
 def _check_resumed(folder: RunFolder, config: RunConfig) -> None:
     """Refuse to resume a finished run, or a run with settings that cannot change."""
-    from clearhead.training.state import checkpoints
-
     place = printable(str(folder.path))
     changes = dict(changed_settings(folder.read_config(), config))
     fixed = [path for path in changes if not path.startswith(_MAY_CHANGE)]

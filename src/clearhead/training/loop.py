@@ -7,19 +7,18 @@ exactly as if it had not been stopped.
 import math
 import time
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from clearhead.data.batches import TokenBatch
 from clearhead.errors import CheckpointError, RunError, printable
-from clearhead.evaluation.scores import Score
 from clearhead.formats.weights import own_tensors
 from clearhead.model import SequenceModel
-from clearhead.model.device import choose_device, choose_kernels
+from clearhead.model.device import choose_device
 from clearhead.training.average import average_in, copy_with
-from clearhead.training.config import RunConfig, TrainingConfig
+from clearhead.training.config import RunConfig
 from clearhead.training.distributed.shares import check_rows, rank_seed
 from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.feed import BatchPrefetcher, open_stream, sharing, to_batch
@@ -33,7 +32,7 @@ from clearhead.training.interruption import (
     stopping,
     update_too_large,
 )
-from clearhead.training.outcome import Outcome, Stopped
+from clearhead.training.outcome import Outcome, Stopped, kept_scores
 from clearhead.training.plan_report import length_warnings
 from clearhead.training.prepare import Prepared, collection_paused, prepare, reopen_prepared, warming_up
 from clearhead.training.progress import Reporter
@@ -41,7 +40,7 @@ from clearhead.training.run import RunFolder
 from clearhead.training.run_writer import RunWriter
 from clearhead.training.schedule import rate_at
 from clearhead.training.state import Progress, load_state, planned_checkpoints
-from clearhead.training.step import Totals, Updater
+from clearhead.training.step import Totals, Updater, choose_arithmetic
 from clearhead.training.timeline import Timeline
 from clearhead.training.validate import Validator
 
@@ -112,12 +111,11 @@ class _Run:
         self.config, self.folder, self.reporter, self.device, self.world = config, folder, reporter, device, world
         self.training = config.training
         self.writer = RunWriter(folder, config.training, world)
-        arithmetic = choose_arithmetic(self.training, device)
-        self.precision = arithmetic.precision
+        self.precision, is_compiled = choose_arithmetic(self.training, device)
         self.has_labels = config.task == "classify"
         self.model = prepared.model.to(self.device).train()
         self.updater = Updater(
-            self.model, self.training, is_compiled=arithmetic.is_compiled, precision=self.precision, world=world
+            self.model, self.training, is_compiled=is_compiled, precision=self.precision, world=world
         )
         self.stream = open_stream(config, prepared, reporter)
         for note in check_rows(self.stream.layout.shapes, self.training, world):
@@ -136,7 +134,7 @@ class _Run:
         self._logged_step = 0  # the update of the last log line
         self._validation_seconds = 0.0  # how long the last validation took
         # The first log line of a compiled run includes the time to compile, which says nothing about its speed.
-        self._logs_until_speed = 2 if arithmetic.is_compiled else 1
+        self._logs_until_speed = 2 if is_compiled else 1
         if not world.is_first:  # the first process continues with the random numbers of a run of one process
             torch.manual_seed(rank_seed(self.training.seed, world.rank))
 
@@ -177,16 +175,14 @@ class _Run:
 
     def _load_if_complete(self, place: Path) -> str:
         """Load a checkpoint that can be read, or return why it does not belong to this run."""
+        own = ""
         try:
-            self._load(place)
+            self.progress = load_state(place, self.updater)
         except CheckpointError as wrong:
-            return str(next(filter(None, self.world.gather(str(wrong)))))
-        return str(next(filter(None, self.world.gather("")), ""))
-
-    def _load(self, place: Path) -> None:
-        self.progress = load_state(place, self.updater)
+            own = str(wrong)
         self.updater.parts = self.progress.parts
         self._counted_tokens = self.progress.num_tokens
+        return next(filter(None, self.world.gather(own)), "")
 
     # The loop
 
@@ -203,11 +199,8 @@ class _Run:
         except DivergenceError as fault:
             raise self._divergence_error(fault) from None
         self.writer.save_model(self._averaged(), self.folder.last)
-        scores = {
-            name: Score(score["name"], score["value"], score["signature"])
-            for name, score in self.progress.best_scores.items()
-        }
-        return Outcome(self.progress.step, self._seconds(), reason, scores, self.progress.best_step)
+        progress = self.progress
+        return Outcome(progress.step, self._seconds(), reason, progress.best_scores, progress.best_step)
 
     def _go_on(self, stop: Stop) -> Stopped:
         """Make updates from the current position in the data."""
@@ -218,21 +211,15 @@ class _Run:
                 if reason is not None:
                     self._stop_here(reason)
                     return reason
-                if not self._update(prefetcher):
-                    continue  # the time was over before the update was complete
+                self._update(prefetcher)
                 step = self.progress.step
                 self.reporter.advance(step)
                 is_last = step >= self.total
                 if step % self.training.log_every == 0 or is_last:
                     self._log(prefetcher)
-                is_judged = self._is_judged(step, is_last)
+                is_judged = self.timeline.next_validation(step - 1) == step
                 if is_judged or step % self.training.checkpoint_every == 0 or is_last:
                     self._judge_and_save(is_judged)
-
-    def _is_judged(self, step: int, is_last: bool) -> bool:
-        validation = self.config.validation
-        is_due = step >= validation.after and step % validation.every == 0
-        return self.validator is not None and (is_due or is_last)
 
     def _reason(self, stop: Stop) -> Stopped | None:
         if self.progress.step >= self.total:
@@ -267,21 +254,14 @@ class _Run:
         if is_judged or not is_saved:
             self._judge_and_save(is_judged)
 
-    def _update(self, prefetcher: BatchPrefetcher) -> bool:
-        """Make an update; return False if the time was over between its batches, and nothing has changed."""
-        is_long = self.training.minutes is not None and (self.training.accumulate > 1 or self.updater.parts > 1)
-        is_long = is_long and self.world.is_alone  # several processes complete an update together
-        token_batches: list[TokenBatch] = []
-        for _ in range(self.training.accumulate):
-            if is_long and self._is_time_over():
-                return False
-            token_batches.append(prefetcher.take())
+    def _update(self, prefetcher: BatchPrefetcher) -> None:
+        """Make an update, and count it."""
+        token_batches = [prefetcher.take() for _ in range(self.training.accumulate)]
         number = self.progress.step + 1
         rate = rate_at(number, self.training, self.total)
         batches = [to_batch(batch, self.device, has_labels=self.has_labels) for batch in token_batches]
         parts = self.updater.parts
-        if not self.updater.step(batches, rate, number, self._is_time_over if is_long else None):
-            return False
+        self.updater.step(batches, rate, number)
         if self.updater.note:
             self.reporter.message(self.updater.note)
             self.updater.note = ""
@@ -297,7 +277,6 @@ class _Run:
             self.progress, step=number, position=token_batches[-1].after, parts=self.updater.parts,
             num_tokens=self.progress.num_tokens + tokens,
         )  # fmt: skip
-        return True
 
     # Logging and validating
 
@@ -357,9 +336,8 @@ class _Run:
         value = chosen.value if chosen.is_higher_better else -chosen.value
         loss = scores["loss"].value if math.isfinite(scores["loss"].value) else None
         if math.isfinite(value) and self._is_best(value, loss):
-            best_scores = {name: score.to_dict() for name, score in scores.items() if math.isfinite(score.value)}
             self.progress = replace(
-                self.progress, best=value, best_loss=loss, best_step=step, best_scores=best_scores, num_worse=0,
+                self.progress, best=value, best_loss=loss, best_step=step, best_scores=kept_scores(scores), num_worse=0,
                 judged_step=step,
             )  # fmt: skip
             return model
@@ -422,22 +400,3 @@ class _Run:
         token_batches = next((batches for step, batches in self.recent if step == fault.step), [])
         place = self.writer.save_fault(fault.step, token_batches, self.vocabularies)
         return stop_error(describe_fault(fault, place), self.writer.last_good_checkpoint(fault))
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """The precision of matrix products, and whether the model is compiled."""
-
-    precision: torch.dtype
-    is_compiled: bool
-
-
-def choose_arithmetic(config: TrainingConfig, device: torch.device) -> Arithmetic:
-    """Return the arithmetic of a run, and prepare the kernels of its device."""
-    is_cuda = device.type == "cuda"
-    is_mixed = {"auto": is_cuda, "bfloat16": True}.get(config.precision, False)
-    is_compiled = is_cuda if config.is_compiled is None else config.is_compiled
-    if is_cuda:
-        torch.set_float32_matmul_precision("high")
-        choose_kernels(config.is_deterministic)
-    return Arithmetic(torch.bfloat16 if is_mixed else torch.float32, is_compiled)

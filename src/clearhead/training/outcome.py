@@ -1,11 +1,15 @@
 """How a run ended: the result of the loop, which is saved in outcome.json."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from math import isfinite, nan
-from typing import Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, NonNegativeInt
+from pydantic import BeforeValidator, Field, NonNegativeInt, TypeAdapter
+
+if TYPE_CHECKING:
+    from clearhead.evaluation.scores import Score
 
 Stopped = Literal["steps", "epochs", "patience", "enough", "minutes", "interrupted"]
 FINISHED: tuple[Stopped, ...] = ("steps", "epochs", "patience", "enough")
@@ -19,29 +23,23 @@ WORDS: Mapping[Stopped, str] = {
 }
 
 
-class ScoreLike(Protocol):
-    """A score with the signature that describes how it was computed."""
-
-    @property
-    def name(self) -> str:
-        """The name of the metric."""
-
-    @property
-    def value(self) -> float:
-        """The value of the metric."""
-
-    @property
-    def signature(self) -> str:
-        """How the value was computed."""
+def _nan_for_null(value: Any) -> Any:
+    return nan if value is None else value
 
 
 @dataclass(frozen=True)
 class KeptScore:
-    """A score that was read from a file."""
+    """A score with the signature that describes how it was computed."""
 
     name: str
-    value: float
+    value: Annotated[float, BeforeValidator(_nan_for_null)]
     signature: str
+
+
+def kept_scores(scores: Mapping[str, "Score"]) -> dict[str, KeptScore]:
+    """Return the scores that are finite numbers, as they are kept in files."""
+    finite = {name: score for name, score in scores.items() if isfinite(score.value)}
+    return {name: KeptScore(score.name, score.value, score.signature) for name, score in finite.items()}
 
 
 @dataclass(frozen=True)
@@ -61,12 +59,12 @@ class Outcome:
     the model is usable, and what to do if it is not.
     """
 
-    steps: int
-    seconds: float
+    steps: NonNegativeInt
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     stopped: Stopped
-    scores: Mapping[str, ScoreLike] = field(default_factory=dict)
-    best_step: int | None = None
-    test_scores: Mapping[str, ScoreLike] = field(default_factory=dict)
+    scores: Mapping[str, KeptScore] = field(default_factory=dict)
+    best_step: NonNegativeInt | None = None
+    test_scores: Mapping[str, KeptScore] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
     advice: tuple[str, ...] = ()
 
@@ -101,55 +99,15 @@ class Outcome:
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Outcome":
         """Return the outcome described by plain data; raise ValueError if it is incomplete or impossible."""
-        saved = _SavedOutcome.model_validate(data, strict=True)
-        scores, test_scores = (
-            {
-                name: KeptScore(score.name, nan if score.value is None else score.value, score.signature)
-                for name, score in group.items()
-            }
-            for group in (saved.scores, saved.test_scores)
-        )
-        samples = tuple(Sample(sample.source, sample.translation, sample.reference) for sample in saved.samples)
-        advice = tuple(saved.advice)
-        return cls(saved.steps, saved.seconds, saved.stopped, scores, saved.best_step, test_scores, samples, advice)
+        return _OUTCOME.validate_json(json.dumps(data), strict=True)  # JSON has no tuples, so that lists are fine
 
 
-def _scores_data(scores: Mapping[str, ScoreLike]) -> dict[str, Any]:
+_OUTCOME = TypeAdapter(Outcome)
+
+
+def _scores_data(scores: Mapping[str, KeptScore]) -> dict[str, Any]:
+    # JSON has no NaN
     return {
-        # JSON has no NaN
-        name: {
-            "name": score.name,
-            "value": score.value if isfinite(score.value) else None,
-            "signature": score.signature,
-        }
+        name: {**asdict(score), "value": score.value if isfinite(score.value) else None}
         for name, score in scores.items()
     }
-
-
-class _SavedScore(BaseModel):
-    """A score in outcome.json."""
-
-    name: str
-    value: float | None
-    signature: str
-
-
-class _SavedSample(BaseModel):
-    """A sample in outcome.json."""
-
-    source: str
-    translation: str
-    reference: str
-
-
-class _SavedOutcome(BaseModel):
-    """The content of outcome.json."""
-
-    steps: NonNegativeInt
-    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    stopped: Stopped
-    best_step: NonNegativeInt | None
-    scores: dict[str, _SavedScore]
-    test_scores: dict[str, _SavedScore] = {}
-    samples: list[_SavedSample] = []
-    advice: list[str] = []

@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import Any
 
@@ -19,10 +19,9 @@ from clearhead.data.config import CorpusConfig
 from clearhead.data.hold_out import Split, TextPair, hold_out
 from clearhead.errors import ConfigError, DataError, Mistake
 from clearhead.model.device import choose_device
-from clearhead.training.config import RunConfig, check_run_config
-from clearhead.training.config_file import change
+from clearhead.training.config import RunConfig, apply_changes, check_run_config
 from clearhead.training.plan_input import read_pairs
-from clearhead.training.plan_measure import Speed, measure, sample_batches
+from clearhead.training.plan_measure import Forecast, Speed, measure, sample_batches
 from clearhead.training.plan_report import text_warnings
 from clearhead.training.plan_rule import (
     FIRST_SIZE,
@@ -91,10 +90,11 @@ class DividedText:
             f"validation, {len(self.split.test):,} for the test."
         )
 
-    def files(self, folder: RunFolder) -> dict[str, dict[str, str]]:
-        """Return the source and target file of each part."""
+    def corpora(self, folder: RunFolder) -> dict[str, Any]:
+        """Return the settings of `data` for the files that `write` writes."""
         place = (folder.path / TEXTS).as_posix()
-        return {name: {ending: f"{place}/{name}.{ending}" for ending in _ENDINGS} for name in _PARTS}
+        parts = {name: {ending: f"{place}/{name}.{ending}" for ending in _ENDINGS} for name in _PARTS}
+        return {**parts, "train": [parts["train"]]}
 
     def write(self, folder: RunFolder) -> None:
         """Write the parts to files."""
@@ -121,11 +121,6 @@ def divide_text(config: RunConfig, seconds: float, device: str, *, is_strict: bo
         indices = sorted(Random(config.training.seed).sample(range(num_read), limit))
         pairs = [pairs[index] for index in indices]
     return DividedText(pairs, hold_out(pairs, config.training.seed), num_read, warnings)
-
-
-def corpora_of(files: Mapping[str, Mapping[str, str]]) -> dict[str, object]:
-    """Return the settings of `data` for the files of a divided text."""
-    return {name: [dict(part)] if name == "train" else dict(part) for name, part in files.items()}
 
 
 def _num_characters(pairs: Sequence[TextPair]) -> int:
@@ -155,49 +150,14 @@ class PlanRequest:
 
 
 @dataclass(frozen=True)
-class RunPlan:
-    """A plan: the config, the reason for each choice, measured figures and warnings."""
+class RunPlan(Forecast):
+    """A plan: a forecast, and the reason for each choice."""
 
-    config: RunConfig
-    choices: tuple[Choice, ...]
-    speed: Speed
-    situation: Situation
-    warnings: tuple[str, ...]
-
-    @property
-    def epochs(self) -> float:
-        """How often the run reads the text."""
-        assert self.config.training.steps is not None
-        return self.config.training.steps * self.speed.tokens_per_update / self.situation.target_tokens
-
-    @property
-    def minutes_per_epoch(self) -> float:
-        """Minutes for one epoch."""
-        return self.situation.target_tokens / self.speed.tokens_per_second / 60
-
-    @property
-    def training_seconds(self) -> float:
-        """Seconds of all updates together."""
-        assert self.config.training.steps is not None
-        return self.config.training.steps * self.speed.seconds_per_update
+    choices: tuple[Choice, ...] = ()
 
     def to_data(self) -> dict[str, Any]:
         """Return plain data, for JSON."""
-        return {
-            "pairs": self.situation.num_pairs,
-            "device": self.situation.device,
-            "parameters": self.speed.num_parameters,
-            "memory_bytes": self.speed.memory,
-            "tokens_per_second": round(self.speed.tokens_per_second, 1),
-            "minutes_per_epoch": round(self.minutes_per_epoch, 4),
-            "epochs": round(self.epochs, 2),
-            "training_seconds": round(self.training_seconds, 1),
-            "choices": [
-                {"name": choice.name, "value": choice.value, "reason": choice.reason, "settings": dict(choice.settings)}
-                for choice in self.choices
-            ],
-            "warnings": list(self.warnings),
-        }
+        return {**super().to_data(), "choices": [asdict(choice) for choice in self.choices]}
 
 
 def make_plan(request: PlanRequest, folder: RunFolder, reporter: Reporter) -> RunPlan:
@@ -212,11 +172,11 @@ def make_plan(request: PlanRequest, folder: RunFolder, reporter: Reporter) -> Ru
         text = divide_text(config, 60 * request.minutes, device.type, is_strict=request.is_strict)
     reporter.message(str(text))
     vocabulary, valid = _vocabulary_choices(text, config, request, device), _validation_choice(text, device)
-    _set(settings, *vocabulary, valid)
+    _set(settings, *(choice.settings for choice in (*vocabulary, valid)))
     with warming_up(device), collection_paused():
         _write_and_learn(text, _config(settings, request), folder, reporter)
         # duplicates were removed when the text was divided
-        settings["data"] |= {**corpora_of(text.files(folder)), "deduplicate": False}
+        settings["data"] |= {**text.corpora(folder), "deduplicate": False}
         prepared = prepare(_config(settings, request), folder, reporter)
     planner = _Planner(request, settings, folder, prepared, device)
     size = planner.choose_size()
@@ -224,7 +184,8 @@ def make_plan(request: PlanRequest, folder: RunFolder, reporter: Reporter) -> Ru
     schedule = planner.choose_schedule(recipe, situation, speed)
     config = _config(settings, request)
     choices = tuple(_as_changed(choice, config) for choice in (*vocabulary, *recipe.choices, *schedule, valid))
-    plan = RunPlan(config, choices, speed, situation, text.warnings)
+    batches_per_epoch = situation.target_tokens / speed.tokens_per_update
+    plan = RunPlan(config, device.type, situation.num_pairs, batches_per_epoch, speed, choices=choices)
     return replace(plan, warnings=(*text.warnings, *_time_warnings(plan, text)))
 
 
@@ -307,9 +268,7 @@ class _Planner:
         return is_worthwhile(size, self._situation(), speed.tokens_per_second)
 
     def _measure_size(self, size: Size) -> Speed:
-        changes = {f"model.{name}": getattr(size, name) for name in Size.__dataclass_fields__}
-        batch_tokens = first_batch(self._situation())
-        _set(self._settings, Choice("", "", "", {**changes, "training.batch_tokens": batch_tokens}))
+        _set(self._settings, size.settings, {"training.batch_tokens": first_batch(self._situation())})
         return self._measure(self._seconds)
 
     def _is_changed(self, path: str) -> bool:
@@ -320,7 +279,7 @@ class _Planner:
         """Choose batches and regularisation, and measure the speed of the resulting updates."""
         size, speed = chosen
         recipe = choose_recipe(size, self._situation(), speed.tokens_per_second)
-        _set(self._settings, *recipe.choices)
+        _set(self._settings, *(choice.settings for choice in recipe.choices))
         speed = self._measure(2 * self._seconds)
         config = _config(self._settings, self._request)  # with the changes of the user
         size = replace(size, d_model=config.model["d_model"])
@@ -344,7 +303,7 @@ class _Planner:
             "validation.every": every,
             "validation.after": updates // 2,
         }
-        _set(self._settings, *choices, Choice("", "", "", figures))
+        _set(self._settings, *(choice.settings for choice in choices), figures)
         return choices
 
     def _situation(self) -> Situation:
@@ -366,18 +325,16 @@ def _time_warnings(plan: RunPlan, text: DividedText) -> Sequence[str]:
     warnings = []
     if plan.epochs < 1:
         share = 100 * plan.epochs * len(text.pairs) / text.num_read
-        epoch_time = duration(60 * plan.minutes_per_epoch)
+        epoch_time = duration(plan.epoch_seconds)
         warnings.append(
             f"The time is too short for this text: the model will read only {share:.2g} % of it. One epoch "
             f"{'of the sample ' if text.is_sample else ''}takes {epoch_time} on this device; "
             "allow the time of three or more."
         )
-    elif plan.config.training.steps is not None and plan.config.training.steps < _FEW_UPDATES:
-        warnings.append(
-            f"The time is too short: {plan.config.training.steps:,} updates are hardly enough to learn common words."
-        )
+    elif plan.updates < _FEW_UPDATES:
+        warnings.append(f"The time is too short: {plan.updates:,} updates are hardly enough to learn common words.")
     elif plan.epochs < _USEFUL_EPOCHS:
-        minutes = 1 + _USEFUL_EPOCHS * plan.minutes_per_epoch  # one for everything else
+        minutes = 1 + _USEFUL_EPOCHS * plan.epoch_seconds / 60  # one for everything else
         warnings.append(
             f"The time is short for this text: {plan.epochs:.1f} epochs give a poor translator. Allow "
             f"{_USEFUL_EPOCHS} or more, which take about {minutes:.0f} minutes on this device."
@@ -396,10 +353,10 @@ def _as_changed(choice: Choice, config: RunConfig) -> Choice:
     return Choice(choice.name, value, "your setting", actual)
 
 
-def _set(settings: dict[str, Any], *choices: Choice) -> None:
-    """Add the settings of some choices."""
-    for choice in choices:
-        for path, value in choice.settings.items():
+def _set(settings: dict[str, Any], *changes: Mapping[str, Any]) -> None:
+    """Add settings that are named by their paths."""
+    for change in changes:
+        for path, value in change.items():
             group, _, name = path.rpartition(".")
             settings.setdefault(group, {})[name] = value
 
@@ -408,12 +365,7 @@ def _config(settings: Mapping[str, Any], request: PlanRequest) -> RunConfig:
     """Return the config of the settings with the changes of the user, or raise ConfigError."""
     data = {name: dict(value) if isinstance(value, dict) else value for name, value in settings.items()}
     label = request.change_label
-    located: list[Mistake] = []
-    for text in request.changes:
-        try:
-            change(data, text)
-        except ConfigError as wrong:
-            located += wrong.located(f"{label} {text}").details
+    _, located = apply_changes(data, request.changes, label)
     config, mistakes = check_run_config(data)
     located += [Mistake(mistake.paths, f"{label}: {mistake.sentence}") for mistake in mistakes]
     if located or config is None:

@@ -5,7 +5,7 @@ The pairs are read into memory, because some of them have to be held out.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import open_corpus
 from clearhead.data.hold_out import TextPair
 from clearhead.errors import DataError, printable
-from clearhead.files.lines import Fault, Notes, read_lines
+from clearhead.files.lines import Fault, read_lines
 
 CONFIG_SUFFIXES = (".yaml", ".yml")
 _PACKED = (".gz", ".xz")
@@ -41,7 +41,7 @@ def corpus_of(paths: Sequence[Path]) -> CorpusConfig:
             raise DataError(f"{printable(str(path))} is a config. Give the config alone, or two text files.")
     if len(paths) == 2:
         for path in paths:
-            _check_text(path)
+            _first_lines(path)
         if paths[0].resolve() == paths[1].resolve():
             raise DataError(
                 f"{printable(str(paths[0]))} was given twice. Give the source and its translation: {_COMMAND}."
@@ -71,7 +71,6 @@ def _one_line(text: str) -> str:
 
 
 def _table(path: Path) -> CorpusConfig:
-    _check_text(path)
     lines, suffixes, name = _first_lines(path), _suffixes(path), str(path)
     first = next((line for line in lines if line.strip()), "")
     if ".jsonl" in suffixes or ".ndjson" in suffixes or first.lstrip().startswith("{"):
@@ -112,10 +111,10 @@ def _json_keys(path: Path, line: str) -> tuple[str, str]:
     return prefix + names[0], prefix + names[1]
 
 
-def _check_text(path: Path) -> None:
-    """Raise DataError if a file is missing, empty or not text."""
+def _first_lines(path: Path) -> list[str]:
+    """Return the first lines of a file; raise DataError if it is missing, empty or not text."""
     shown = printable(str(path))
-    items = list(islice(read_lines(str(path), Notes()), _LOOKED_AT))
+    items = list(islice(read_lines(str(path)), _LOOKED_AT))
     faults = [item for item in items if isinstance(item, Fault)]
     if not items:
         raise DataError(f"{shown} is empty. Give a file with one sentence per line.")
@@ -124,14 +123,7 @@ def _check_text(path: Path) -> None:
             f"{shown} is not a text file: {faults[0].reason} in line {faults[0].line}. Give UTF-8 text with one "
             "sentence per line."
         )
-
-
-def _first_lines(path: Path) -> list[str]:
-    return list(islice(_texts(path), _LOOKED_AT))
-
-
-def _texts(path: Path) -> Iterator[str]:
-    return (item for item in read_lines(str(path), Notes()) if isinstance(item, str))
+    return [item for item in items if isinstance(item, str)]
 
 
 def _suffixes(path: Path) -> list[str]:

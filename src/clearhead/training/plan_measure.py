@@ -4,7 +4,7 @@ import gc
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -21,7 +21,7 @@ from clearhead.training.plan_report import length_warnings
 from clearhead.training.prepare import prepare
 from clearhead.training.progress import Reporter
 from clearhead.training.run import RunFolder
-from clearhead.training.step import Updater
+from clearhead.training.step import Updater, choose_arithmetic
 from clearhead.training.timeline import duration
 
 _BATCHES = 12  # that are repeated
@@ -58,9 +58,8 @@ def measure(
     """Make real updates for about `seconds`, after one for each shape that is not timed."""
     is_cuda = device.type == "cuda"
     if is_cuda:
-        torch.set_float32_matmul_precision("high")
         torch.cuda.reset_peak_memory_stats(device)
-    precision = torch.bfloat16 if is_cuda and config.training.precision != "float32" else torch.float32
+    precision, _ = choose_arithmetic(config.training, device)
     updater = Updater(model.to(device).train(), config.training, is_compiled=False, precision=precision)
     number, passed, tokens, count = 0, 0.0, 0, 0
     has_labels = config.task == "classify"
@@ -101,13 +100,14 @@ def _process_memory() -> int:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The length of a run and the measured speed of its updates (of one batch each)."""
+    """The length of a run, the measured speed of its updates (of one batch each), and warnings about them."""
 
     config: RunConfig  # with the defaults that depend on the text
     device: str
     num_pairs: int
     batches_per_epoch: float
     speed: Speed
+    warnings: tuple[str, ...] = ()
 
     @property
     def updates(self) -> int:
@@ -134,19 +134,6 @@ class Forecast:
         seconds, limit = self.epochs * self.epoch_seconds, self.config.training.minutes
         return seconds if limit is None else min(seconds, 60 * limit)
 
-    @property
-    def warnings(self) -> list[str]:
-        """Warnings about the schedule and the time limit."""
-        warning = " ".join(length_warnings(self.config.training, self.updates)).removeprefix("Warning: ")
-        warnings = [f"{warning[0].upper()}{warning[1:]}"] if warning else []
-        if self.training_seconds < self.epochs * self.epoch_seconds:
-            done = self.updates * self.training_seconds / (self.epochs * self.epoch_seconds)
-            warnings.append(
-                f"training.minutes = {self.config.training.minutes:g} stops the run after about {done:,.0f} of "
-                f"{self.updates:,} updates."
-            )
-        return warnings
-
     def to_data(self) -> dict[str, Any]:
         """Return plain data, for JSON."""
         return {
@@ -159,22 +146,42 @@ class Forecast:
             "epochs": round(self.epochs, 2),
             "updates": self.updates,
             "training_seconds": round(self.training_seconds, 1),
-            "warnings": self.warnings,
+            "warnings": list(self.warnings),
         }
 
-    def __str__(self) -> str:
-        """Describe the run in a few lines."""
-        speed, training = self.speed, self.config.training
+    def describe(self, start: str = "", end: str = "") -> str:
+        """Describe the model, the speed and the time, and list the warnings; `start` and `end` surround the time."""
+        speed = self.speed
         memory = f"{speed.memory / 2**30:.1f} GiB of memory · " if speed.memory else ""
         lines = [
             f"{speed.num_parameters / 1e6:.1f} million parameters · {memory}{speed.tokens_per_second:,.0f} "
             f"{'source' if self.config.task == 'classify' else 'target'} tokens/s on "
             f"{'the GPU' if self.device == 'cuda' else 'the CPU'}",
-            f"{self.updates:,} updates of {training.tokens_per_batch * training.accumulate:,} tokens · one epoch takes "
-            f"{duration(self.epoch_seconds)} · {self.epochs:.3g} epochs · training takes about "
-            f"{duration(self.training_seconds)}, without validations",
+            f"{start}one epoch takes {duration(self.epoch_seconds)} · {self.epochs:.3g} epochs · training takes about "
+            f"{duration(self.training_seconds)}{end}",
         ]
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+
+    def __str__(self) -> str:
+        """Describe the run in a few lines."""
+        training = self.config.training
+        tokens = training.tokens_per_batch * training.accumulate
+        return self.describe(f"{self.updates:,} updates of {tokens:,} tokens · ", ", without validations")
+
+
+def forecast_warnings(forecast: Forecast) -> tuple[str, ...]:
+    """Return warnings about the schedule and the time limit."""
+    training = forecast.config.training
+    warning = " ".join(length_warnings(training, forecast.updates)).removeprefix("Warning: ")
+    warnings = [f"{warning[0].upper()}{warning[1:]}"] if warning else []
+    seconds = forecast.epochs * forecast.epoch_seconds
+    if forecast.training_seconds < seconds:
+        done = forecast.updates * forecast.training_seconds / seconds
+        warnings.append(
+            f"training.minutes = {training.minutes:g} stops the run after about {done:,.0f} of "
+            f"{forecast.updates:,} updates."
+        )
+    return tuple(warnings)
 
 
 def make_forecast(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Forecast:
@@ -184,4 +191,5 @@ def make_forecast(config: RunConfig, folder: RunFolder, reporter: Reporter) -> F
     stream = open_stream(prepared.config, prepared, reporter)
     batches = list(islice(stream.batches(), _BATCHES))
     speed = measure(prepared.model, batches, prepared.config, device, _MEASURED)
-    return Forecast(prepared.config, device.type, len(prepared.train), stream.batches_per_epoch, speed)
+    forecast = Forecast(prepared.config, device.type, len(prepared.train), stream.batches_per_epoch, speed)
+    return replace(forecast, warnings=forecast_warnings(forecast))

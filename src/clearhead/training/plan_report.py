@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import yaml
-from numpy.typing import NDArray
 
 from clearhead.data.hold_out import TextPair
 from clearhead.training.config import TrainingConfig
@@ -32,16 +31,7 @@ def plan_table(plan: "RunPlan") -> str:
     rows = [(choice.name, choice.value, choice.reason) for choice in plan.choices]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     lines = [f"{name:<{widths[0]}}  {value:<{widths[1]}}  {reason}" for name, value, reason in rows]
-    speed = plan.speed
-    memory = f"{speed.memory / 2**30:.1f} GiB of memory · " if speed.memory else ""
-    lines += [
-        "",
-        f"{speed.num_parameters / 1e6:.1f} million parameters · {memory}{speed.tokens_per_second:,.0f} target tokens/s "
-        f"on {'the GPU' if plan.situation.device == 'cuda' else 'the CPU'}",
-        f"one epoch takes {duration(60 * plan.minutes_per_epoch)} · {plan.epochs:.3g} epochs · "
-        f"training takes about {duration(plan.training_seconds)}",
-    ]
-    return "\n".join([*lines, *(f"Warning: {warning}" for warning in plan.warnings)])
+    return "\n".join([*lines, "", plan.describe()])
 
 
 def plan_yaml(plan: "RunPlan") -> str:
@@ -50,7 +40,7 @@ def plan_yaml(plan: "RunPlan") -> str:
     config = plan.config.model_dump(mode="json", exclude_unset=True, exclude={"run"})
     lines = [
         "# A plan of clearhead. Edit it, and train it in another run folder.",
-        f"# It was made for {plan.situation.num_pairs:,} pairs and about {duration(plan.training_seconds)} of training "
+        f"# It was made for {plan.num_pairs:,} pairs and about {duration(plan.training_seconds)} of training "
         f"at {plan.speed.tokens_per_second:,.0f} target tokens/s.",
     ]
     return "\n".join([*lines, *_yaml_lines(config, "", reasons)]) + "\n"
@@ -132,29 +122,18 @@ def _misaligned(pairs: Sequence[TextPair]) -> Iterator[TextWarning]:
 
 def _correlation(pairs: Sequence[TextPair]) -> float | None:
     """Return the correlation of the lengths of both sides; None if nearly equal lengths say nothing."""
-    source, target = (np.log(1 + side) for side in _lengths(pairs))
+    lengths = np.array([(len(source), len(target)) for source, target in pairs], dtype=np.float64)
+    source, target = np.log(1 + lengths).T
     if min(source.std(), target.std()) < _LEAST_SPREAD:
         return None
     return float(np.corrcoef(source, target)[0, 1])
 
 
-def _lengths(pairs: Sequence[TextPair]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    source, target = (np.array([len(pair[side]) for pair in pairs], dtype=np.float64) for side in (0, 1))
-    return source, target
+def closing_advice(outcome: Outcome, data: Mapping[str, Any], num_steps: int | None) -> Iterator[str]:
+    """Yield sentences to print at the end of a run, if its model is not finished or not usable.
 
-
-def closing_advice(
-    outcome: Outcome, data: Mapping[str, Any], num_steps: int | None, warnings: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """Return sentences to print at the end of a run.
-
-    `data` is what the run folder records about its data, `num_steps` the planned number of updates, and `warnings` are
-    those of the plan, which were printed long before.
+    `data` is what the run folder records about its data, `num_steps` the planned number of updates.
     """
-    return (*_not_usable(outcome, data, num_steps), *warnings)
-
-
-def _not_usable(outcome: Outcome, data: Mapping[str, Any], num_steps: int | None) -> Iterator[str]:
     if outcome.stopped == "interrupted" and num_steps is not None:
         yield (
             f"The model is not finished: the training was interrupted after {outcome.steps:,} of {num_steps:,} "

@@ -6,7 +6,7 @@ No function here reads files or uses a device.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,11 @@ class Size:
         return f"{self.encoder_blocks} + {self.decoder_blocks} layers of width {self.d_model}"
 
     @property
+    def settings(self) -> dict[str, int]:
+        """The settings of the model, with their paths."""
+        return {f"model.{name}": value for name, value in asdict(self).items()}
+
+    @property
     def num_weights(self) -> int:
         """The number of weights in the layers, without embeddings."""
         attention, feed_forward = 4 * self.d_model**2, 2 * self.d_model * self.d_ff
@@ -103,9 +108,8 @@ class Recipe:
     size: Size
     batch_tokens: int
     r_drop: float
-    dropout: float
     most_epochs: float
-    choices: tuple[Choice, ...] = field(default=())
+    choices: tuple[Choice, ...]
 
 
 def _below(table: tuple[tuple[float, int], ...], number: float) -> int:
@@ -173,12 +177,7 @@ def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) ->
     total = (min(epochs / cost, most_epochs) if r_drop else epochs) * situation.target_tokens
     smallest, largest = _BATCHES[situation.device]
     batch = choose_batch(total, situation.target_tokens, largest, smallest, _UPDATES[situation.device])
-    model = Choice(
-        "model",
-        str(size),
-        _why_size(situation, epochs),
-        {f"model.{name}": getattr(size, name) for name in Size.__dataclass_fields__},
-    )
+    model = Choice("model", str(size), _why_size(situation, epochs), size.settings)
     batches = Choice(
         "batch",
         f"{batch:,} target tokens",
@@ -191,7 +190,7 @@ def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) ->
         why,
         {"model.dropout": dropout, "training.r_drop": r_drop, "training.label_smoothing": 0.1},
     )
-    return Recipe(size, batch, r_drop, dropout, most_epochs, (model, batches, noise))
+    return Recipe(size, batch, r_drop, most_epochs, (model, batches, noise))
 
 
 def _why_size(situation: Situation, epochs: float) -> str:

@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import torch
 
-from clearhead.data.config import CorpusConfig, DataConfig
+from clearhead.data.config import DataConfig
 from clearhead.data.corpora import file_names, read_texts
 from clearhead.data.store import PairStore, build_store, open_store
 from clearhead.errors import CheckpointError, ConfigError, RunError, printable
@@ -17,17 +18,16 @@ from clearhead.files.lines import hash_file
 from clearhead.formats import load_checkpoint
 from clearhead.formats.model_folder import find_model, load_model, run_of
 from clearhead.model import ModelConfig, SequenceModel, build_model
-from clearhead.model.architecture import presets_of
 from clearhead.model.config import read_config
 from clearhead.text.loading import open_vocabularies
 from clearhead.text.statistics import STATISTICS
 from clearhead.text.tokeniser import FOLDER, Vocabularies
 from clearhead.text.train import find_labels, train_vocabularies
 from clearhead.training.config import RunConfig
-from clearhead.training.config_checks import SHAPES
+from clearhead.training.config_checks import SHAPES, model_settings
 from clearhead.training.plan_rule import fill_defaults
 from clearhead.training.progress import Reporter
-from clearhead.training.run import STORES, CorpusRecord, RunFolder
+from clearhead.training.run import STORES, RunFolder
 from clearhead.training.state import checkpoints, readable_checkpoints
 
 _MAX_LISTED = 10
@@ -60,9 +60,7 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter, *, is_plan
     _check_lengths(config, model.config)
     valid = None
     if config.data.valid is not None:
-        held_out = CorpusConfig.model_validate({"split": "valid", **config.data.valid.model_dump(exclude_none=True)})
-        corpus = held_out if held_out.built_in else config.data.valid
-        unfiltered = _unfiltered(config, model.config)
+        corpus, unfiltered = config.data.valid.in_split("valid"), _unfiltered(config, model.config)
         valid = build_store([corpus], vocabularies, unfiltered, stores / "valid", task=config.task, use="valid")
         if not is_planned:
             _report(valid, reporter)
@@ -85,10 +83,15 @@ def reopen_prepared(config: RunConfig, folder: RunFolder) -> Prepared:
     return Prepared(config, vocabularies, open_store(stores / "train"), valid, make_model(config, vocabularies, folder))
 
 
+def _is_changed(folder: RunFolder, name: str, store: PairStore) -> bool:
+    """Whether a run with checkpoints has recorded other data under this name."""
+    before = folder.read_data().get("tokeniser", {}).get(name)
+    return before not in (None, store.fingerprint) and bool(checkpoints(folder.checkpoints))
+
+
 def _check_unchanged(folder: RunFolder, train: PairStore) -> None:
     """Refuse to resume a run if its training data has changed."""
-    before = folder.read_data().get("tokeniser", {}).get("pairs")
-    if before is not None and before != train.fingerprint and checkpoints(folder.checkpoints):
+    if _is_changed(folder, "pairs", train):
         raise RunError(
             f"the training data has changed since {printable(str(folder.path))} was started, so it cannot be resumed. "
             "Restore the files, or start another run; training.init_from starts it from the weights of this one."
@@ -97,8 +100,7 @@ def _check_unchanged(folder: RunFolder, train: PairStore) -> None:
 
 def _note_changed_validation(folder: RunFolder, valid: PairStore | None, reporter: Reporter) -> None:
     """Print a note if a run is resumed with other validation data."""
-    before = folder.read_data().get("tokeniser", {}).get("valid_pairs")
-    if valid is not None and before not in (None, valid.fingerprint) and checkpoints(folder.checkpoints):
+    if valid is not None and _is_changed(folder, "valid_pairs", valid):
         reporter.message(
             "The validation data has changed since this run was started: its scores before and after are not "
             "comparable, and the best checkpoint is still chosen among all of them."
@@ -182,9 +184,8 @@ def _unfiltered(config: RunConfig, model: ModelConfig) -> DataConfig:
 def _report(store: PairStore, reporter: Reporter) -> None:
     reporter.message(store.message)
     for report in store.reports:
-        num_dropped = ", ".join(f"{count:,} {reason}" for reason, count in report.num_dropped.items() if count)
-        if num_dropped:
-            reporter.message(f"{report.corpus}: removed from {report.num_read:,} pairs: {num_dropped}.")
+        if report.num_dropped:
+            reporter.message(f"{report.corpus}: removed from {report.num_read:,} pairs: {report.reasons}.")
         mended = {"byte order mark": report.num_byte_order_marks, "carriage return": report.num_carriage_returns}
         for what, count in mended.items():
             if count:
@@ -193,7 +194,7 @@ def _report(store: PairStore, reporter: Reporter) -> None:
         reporter.message(f"{store.folder.name}: {store.coverage}.")
 
 
-def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> list[CorpusRecord]:
+def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> list[dict[str, Any]]:
     named = [(f"data.train.{i}", corpus) for i, corpus in enumerate(config.data.train)]
     reports = list(train.reports)
     if valid is not None and config.data.valid is not None:
@@ -202,8 +203,8 @@ def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> li
     records = []
     for (path, corpus), report in zip(named, reports, strict=True):
         files = {name: hash_file(name) for name in file_names(corpus, config.task)}
-        counts = {reason: count for reason, count in report.num_dropped.items() if count}
-        records.append(CorpusRecord(path, files, report.num_read, report.num_kept, counts))
+        counts = {"read": report.num_read, "kept": report.num_kept, "left_out": dict(report.num_dropped)}
+        records.append({"path": path, "files": files, **counts})
     return records
 
 
@@ -228,7 +229,6 @@ def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder)
                 return load_checkpoint(place)
         return _started(Path(config.training.init_from), config, vocabularies)
     decided: dict[str, object] = {
-        "shape": SHAPES[config.task],
         "source_vocabulary": source.size,
         "pad": target.pad,
         "bos": target.bos,
@@ -239,9 +239,7 @@ def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder)
         decided["num_classes"] = max(2, len(vocabularies.labels))
     if config.task == "translate" and not vocabularies.is_joint:
         decided |= {"target_vocabulary": target.size, "tied": config.model.get("tied", "two")}
-    return build_model(
-        read_config({**presets_of(config.model.get("architecture"))[config.preset], **config.model, **decided})
-    )
+    return build_model(read_config({**model_settings(config), **decided}))
 
 
 _MAY_DIFFER = ("dropout", "attention_dropout", "activation_dropout")

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
@@ -76,13 +75,13 @@ class Reporter:
             if phase:
                 self._progress.update(self._task, description=phase)
         if self._progress is None or is_validation:  # scores stay on the screen above the bar
-            self._say(log_line(step, self._total, values, phase, seconds_left))
+            self.message(log_line(step, self._total, values, phase, seconds_left))
         self._write_line(step, values)
         self._write_curves(step, values)
 
     def message(self, text: str) -> None:
         """Print a message."""
-        self._say(text)
+        self._console.print(Text(printable(text)), soft_wrap=True)
 
     def close(self) -> None:
         """Remove the bar, and close the files."""
@@ -99,13 +98,8 @@ class Reporter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
-
-    def _say(self, text: str) -> None:
-        self._console.print(Text(printable(text)), soft_wrap=True)
 
     def _write_line(self, step: int, values: Mapping[str, float]) -> None:
         """Append a line to metrics.jsonl, which is opened each time because the file can be replaced."""

@@ -11,10 +11,9 @@ plan.yaml, text/   of a planned run: its config with reasons, and its text in th
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import yaml
@@ -24,6 +23,7 @@ from clearhead.files.json_file import json_bytes, parse_object
 from clearhead.files.lock import LOCK, FolderInUseError, FolderLock
 from clearhead.files.manifest import MANIFEST, verify_if_listed
 from clearhead.files.writing import bytes_writer, replace_file, write_together
+from clearhead.text.tokeniser import FOLDER as TOKENISER
 from clearhead.training.config import RunConfig, load_run_config
 from clearhead.training.environment import describe_environment
 from clearhead.training.metrics import metrics_line, metrics_lines
@@ -34,22 +34,6 @@ STORES = "data"  # the folder of the pairs as ids
 OUTCOME, CARD = "outcome.json", "README.md"
 PLAN, TEXTS = "plan.yaml", "text"  # of a planned run
 _PLANNING = "planning"  # marks a folder whose plan is not complete, so that it holds no run yet
-
-
-@dataclass(frozen=True)
-class CorpusRecord:
-    """One corpus as it was read: its path in the config, its files with their SHA-256, and counts."""
-
-    path: str
-    files: Mapping[str, str]
-    num_read: int
-    num_kept: int
-    left_out: Mapping[str, int] = field(default_factory=dict)
-
-    def to_data(self) -> dict[str, Any]:
-        """Return plain data, for JSON."""
-        counts = {"read": self.num_read, "kept": self.num_kept, "left_out": dict(self.left_out)}
-        return {"path": self.path, "files": dict(self.files), **counts}
 
 
 class RunFolder:
@@ -66,23 +50,17 @@ class RunFolder:
         A run that stopped before its first update (because of an error in its data, for example) is replaced.
         """
         folder = cls._create_empty(path)
-        try:
+        with folder.closed_after_an_error():
             folder.begin(config)
-        except BaseException:
-            folder.close()
-            raise
         return folder
 
     @classmethod
     def create_for_plan(cls, path: str | Path) -> Self:
         """Create the folder of a run that will be planned in it, and lock it. `begin` ends the planning."""
         folder = cls._create_empty(path)
-        try:
+        with folder.closed_after_an_error():
             folder.write(_PLANNING, b"")
             (folder.path / TEXTS).mkdir(exist_ok=True)
-        except BaseException:
-            folder.close()
-            raise
         return folder
 
     @classmethod
@@ -90,13 +68,19 @@ class RunFolder:
         folder = cls(path)
         folder._refuse_what_is_there()  # before a lock file is written into an unrelated folder
         folder._take()
-        try:
+        with folder.closed_after_an_error():
             folder._refuse_what_is_there()  # another process may have started a run since
             folder._remove_preparations()
-        except BaseException:
-            folder.close()
-            raise
         return folder
+
+    @contextmanager
+    def closed_after_an_error(self) -> Iterator[None]:
+        """Release the lock if the folder cannot be opened completely."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
     def begin(self, config: RunConfig) -> None:
         """Write the config, which makes this folder a run, and the environment."""
@@ -120,9 +104,7 @@ class RunFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -143,15 +125,10 @@ class RunFolder:
 
     def _remove_preparations(self) -> None:
         if self.was_only_prepared:
-            for name in (STORES, self.tokeniser.name, TEXTS):
+            for name in (STORES, TOKENISER, TEXTS):
                 shutil.rmtree(self.path / name, ignore_errors=True)
             for name in (MANIFEST, DATA, ENVIRONMENT, PLAN, CONFIG, _PLANNING):
                 (self.path / name).unlink(missing_ok=True)
-
-    @property
-    def tokeniser(self) -> Path:
-        """The folder of the vocabularies."""
-        return self.path / "tokeniser"
 
     @property
     def checkpoints(self) -> Path:
@@ -226,12 +203,12 @@ class RunFolder:
 
     def write_data(
         self,
-        corpora: Sequence[CorpusRecord],
+        corpora: Sequence[Mapping[str, Any]],
         tokeniser: Mapping[str, str | int],
         coverage: Mapping[str, str] | None = None,
     ) -> None:
         """Write the hashes and counts of the data, the description of the tokeniser, and how much text it covers."""
-        data = {"corpora": [corpus.to_data() for corpus in corpora], "tokeniser": dict(tokeniser)}
+        data = {"corpora": list(corpora), "tokeniser": dict(tokeniser)}
         self.write_json(DATA, {**data, "coverage": dict(coverage)} if coverage else data)
 
     def read_data(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from clearhead.text.statistics import Percentiles, TextStatistics
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.training.config import TrainingConfig
 from clearhead.training.distributed.world import World
-from clearhead.training.interruption import DivergenceError, last_good_checkpoint, save_fault
+from clearhead.training.interruption import DivergenceError, save_fault
 from clearhead.training.run import RunFolder
 from clearhead.training.state import (
     Progress,
@@ -44,8 +44,9 @@ class RunWriter:
         if self._world.is_first:
             remove_parts(self.folder.path)
         own = ([place.name, wrong] for place, wrong in readable_checkpoints(self.folder.checkpoints))
-        for name, wrong in self._world.share_all(own):
-            yield self.folder.checkpoints / name, wrong
+        # One at a time: to read a checkpoint takes long, and the others do not read any.
+        while entry := self._world.share(next(own, None) if self._world.is_first else None):
+            yield self.folder.checkpoints / entry[0], entry[1]
 
     def clean_up(self, step: int) -> int:
         """Remove what an earlier process wrote after an update; return the number of damaged lines of metrics."""
@@ -90,9 +91,17 @@ class RunWriter:
         return Path(self._world.share(str(path)))
 
     def last_good_checkpoint(self, fault: DivergenceError) -> Path | None:
-        """Return the last checkpoint before a divergence, and remove later ones."""
-        place = None
+        """Return the last checkpoint before a divergence, and remove later ones.
+
+        A loss that is not finite is noticed before anything is saved; one that explodes, only at the next log line.
+        """
+        folder, readable = self.folder.checkpoints, []
         if self._world.is_first:
-            place = last_good_checkpoint(self.folder.checkpoints, fault, self.config.log_every)
-        name = self._world.share("" if place is None else place.name)
-        return self.folder.checkpoints / name if name else None
+            readable = [place for place, wrong in readable_checkpoints(folder) if not wrong][::-1]
+        if fault.rise is not None:
+            last_log = (fault.step - 1) // self.config.log_every * self.config.log_every
+            readable = [place for place in readable if step_of(place) <= last_log] or readable[:1]
+        if readable:
+            forget_after(folder, step_of(readable[-1]))
+        name = self._world.share(readable[-1].name if readable else "")
+        return folder / name if name else None

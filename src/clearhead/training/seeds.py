@@ -1,8 +1,7 @@
 """The same run with several seeds: the mean of each score, and its standard deviation."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -18,16 +17,12 @@ from clearhead.training.run import RunFolder
 
 @dataclass(frozen=True)
 class Spread:
-    """One score over several seeds. `deviation` is the sample standard deviation (None for a single run).
+    """One score over several seeds. `deviation` is the sample standard deviation (None for a single run)."""
 
-    `metric` is its name in a config (bleu), `name` its name in output (BLEU).
-    """
-
-    metric: str
     name: str
-    values: Mapping[int, float]
     mean: float
     deviation: float | None
+    values: Mapping[int, float]
     signature: str
 
     def __str__(self) -> str:
@@ -41,8 +36,7 @@ class SeedsReport:
     """How several runs ended, by seed, and the scores over all runs that were not interrupted."""
 
     outcomes: Mapping[int, Outcome]
-    spreads: tuple[Spread, ...]
-    num_asked: int
+    spreads: Mapping[str, Spread]  # by the name of the metric in a config
 
     @property
     def is_interrupted(self) -> bool:
@@ -53,16 +47,7 @@ class SeedsReport:
         """Return plain data, for JSON."""
         return {
             "seeds": {str(seed): outcome.to_data() for seed, outcome in self.outcomes.items()},
-            "scores": {
-                spread.metric: {
-                    "name": spread.name,
-                    "mean": spread.mean,
-                    "deviation": spread.deviation,
-                    "values": {str(seed): value for seed, value in spread.values.items()},
-                    "signature": spread.signature,
-                }
-                for spread in self.spreads
-            },
+            "scores": {metric: asdict(spread) for metric, spread in self.spreads.items()},
         }
 
 
@@ -83,9 +68,8 @@ def train_seeds(
     outcomes: dict[int, Outcome] = {}
     for seed in range(config.training.seed, config.training.seed + count):
         outcomes[seed] = _train_one(config, parent / f"seed-{seed}", seed, resume, console)
-        report = summarise(outcomes, count)
-        text = json.dumps(report.to_data(), indent=2, ensure_ascii=False) + "\n"
-        RunFolder(parent).write("seeds.json", text.encode())
+        report = summarise(outcomes)
+        RunFolder(parent).write_json("seeds.json", report.to_data())
         if report.is_interrupted:
             break
     return report
@@ -102,11 +86,11 @@ def _train_one(config: RunConfig, path: Path, seed: int, resume: bool, console: 
     return launch(config, path, resume=goes_on, console=console)
 
 
-def summarise(outcomes: Mapping[int, Outcome], num_asked: int) -> SeedsReport:
+def summarise(outcomes: Mapping[int, Outcome]) -> SeedsReport:
     """Return the mean and deviation of every score over all complete runs."""
     complete = {seed: outcome for seed, outcome in outcomes.items() if outcome.stopped != "interrupted"}
     first = next(iter(complete.values()), None)
-    spreads = []
+    spreads = {}
     for metric, first_score in first.scores.items() if first else ():
         scores = {seed: outcome.scores[metric] for seed, outcome in complete.items() if metric in outcome.scores}
         signatures = {score.signature for score in scores.values()}
@@ -117,5 +101,5 @@ def summarise(outcomes: Mapping[int, Outcome], num_asked: int) -> SeedsReport:
             )
         values = {seed: score.value for seed, score in scores.items()}
         deviation = stdev(values.values()) if len(values) > 1 else None
-        spreads.append(Spread(metric, first_score.name, values, fmean(values.values()), deviation, signatures.pop()))
-    return SeedsReport(dict(outcomes), tuple(spreads), num_asked)
+        spreads[metric] = Spread(first_score.name, fmean(values.values()), deviation, values, signatures.pop())
+    return SeedsReport(dict(outcomes), spreads)

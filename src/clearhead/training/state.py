@@ -5,16 +5,15 @@ Each is a folder such as step-00000500: a usable model (model.safetensors, confi
 """
 
 import json
-import math
 import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import Field, FiniteFloat, NonNegativeInt, PositiveInt, TypeAdapter, ValidationError
 from torch import Tensor
 
 from clearhead import __version__
@@ -27,6 +26,7 @@ from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.files import CONFIG, WEIGHTS, read_tensors, tensor_writer
 from clearhead.settings import shown
 from clearhead.training.distributed.shares import rank_seed
+from clearhead.training.outcome import KeptScore
 from clearhead.training.step import Updater
 
 FORMAT = 1
@@ -34,35 +34,23 @@ _STATE, _INDEX = "state.safetensors", "state.json"
 _NAME = re.compile(r"step-(\d{8,})")
 _ADDED_LATER = ("best_loss", "judged_step")  # not in the checkpoints of the first versions
 
-Count = Annotated[int, Field(ge=0)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
-def _check_scores(scores: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    for metric, score in scores.items():
-        value = score.get("value")
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not is_number or not all(isinstance(score.get(name), str) for name in ("name", "signature")):
-            raise ValueError(f"the score {metric} is incomplete")
-    return scores
-
 
 @dataclass(frozen=True)
 class Progress:
     """The progress of a run, in plain numbers."""
 
-    step: Count = 0
+    step: NonNegativeInt = 0
     position: Position = field(default_factory=Position)
-    seconds: Annotated[Finite, Field(ge=0)] = 0.0
-    num_tokens: Count = 0
-    best: Finite | None = None  # score of the best validation
-    best_loss: Finite | None = None  # breaks ties between equal scores
-    best_step: Count | None = None
-    best_scores: Annotated[dict[str, dict[str, Any]], AfterValidator(_check_scores)] = field(default_factory=dict)
-    num_worse: Count = 0  # validations since the best one
-    judged_step: Count | None = None  # step of the last validation
-    lowest_loss: Finite | None = None
-    parts: Annotated[int, Field(ge=1)] = 1
+    seconds: Annotated[FiniteFloat, Field(ge=0)] = 0.0
+    num_tokens: NonNegativeInt = 0
+    best: FiniteFloat | None = None  # score of the best validation
+    best_loss: FiniteFloat | None = None  # breaks ties between equal scores
+    best_step: NonNegativeInt | None = None
+    best_scores: Mapping[str, KeptScore] = field(default_factory=dict)
+    num_worse: NonNegativeInt = 0  # validations since the best one
+    judged_step: NonNegativeInt | None = None  # step of the last validation
+    lowest_loss: FiniteFloat | None = None
+    parts: PositiveInt = 1
 
 
 _PROGRESS = TypeAdapter(Progress)
@@ -107,14 +95,13 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
 
 def _random_states(updater: Updater) -> dict[str, Tensor]:
     """Return the random states of all processes, on the CPU."""
-    states = {"random.cpu": torch.get_rng_state()}
+    own = {"random.cpu": torch.get_rng_state().tolist()}
     if updater.device.type == "cuda":
-        states["random.cuda"] = torch.cuda.get_rng_state(updater.device)
-    return {
-        _of_rank(name, rank): gathered
-        for name, state in states.items()
-        for rank, gathered in enumerate(updater.world.gather_bytes(state))
-    }
+        own["random.cuda"] = torch.cuda.get_rng_state(updater.device).tolist()
+    states: dict[str, Tensor] = {}
+    for rank, of_rank in enumerate(updater.world.gather(own)):
+        states |= {_of_rank(name, rank): torch.tensor(state, dtype=torch.uint8) for name, state in of_rank.items()}
+    return states
 
 
 def _of_rank(name: str, rank: int) -> str:
@@ -154,17 +141,14 @@ def _read_state(place: Path) -> dict[str, Tensor]:
 
 def _check_tensors(place: Path, tensors: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
     """Raise CheckpointError if a checkpoint has other tensors than the run, or tensors of another shape or dtype."""
-    missing = sorted(set(wanted) - set(tensors))
-    if missing:
+    # A run of more processes has more random states.
+    names = {name for name in tensors if name in wanted or not name.startswith("random.")}
+    different = sorted(names ^ wanted.keys())
+    if different:
         raise CheckpointError(
-            f"{printable(str(place))} lacks {len(missing)} tensors of this run ({missing[0]} …). "
-            "It was written with another config: resume with the config in the run folder."
-        )
-    extra = sorted(name for name in set(tensors) - set(wanted) if not name.startswith("random."))
-    if extra:
-        raise CheckpointError(
-            f"{printable(str(place))} has {len(extra)} tensors that this run has not ({printable(extra[0])} …). "
-            "It was written with another config: resume with the config in the run folder."
+            f"{printable(str(place))} has other tensors than this run: {len(different)} are only in one of them "
+            f"({printable(different[0])} …). It was written with another config: resume with the config in the run "
+            "folder."
         )
     for name, tensor in wanted.items():
         own = tensors[name]

@@ -7,7 +7,6 @@ or gradient that is not finite is stored on it.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -16,9 +15,10 @@ from torch import Tensor, nn
 from clearhead.errors import is_out_of_memory
 from clearhead.formats.weights import own_tensors
 from clearhead.model import Batch, Loss, SequenceModel
+from clearhead.model.device import choose_kernels
 from clearhead.training.average import RunningAverage
 from clearhead.training.config import TrainingConfig
-from clearhead.training.distributed.shares import share_of_batch
+from clearhead.training.distributed.shares import rows_of, share_of_batch
 from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.fused_loss import fused_loss_from_states, is_fusible
 from clearhead.training.objective import LossFunction, loss_from_states, objective
@@ -56,10 +56,6 @@ class Totals:
     num_tokens: int
     gradient: float  # norm of the last gradient, before clipping
     first_bad: int | None  # number of the first update that was not finite
-
-
-class _AbandonedError(Exception):
-    """Ends an update that is not complete."""
 
 
 class Updater:
@@ -105,13 +101,10 @@ class Updater:
         self.note = ""  # a message for the log
         self._compiled_keys: set[Any] = set()  # shapes that were compiled
 
-    def step(
-        self, batches: Sequence[Batch], rate: float, number: int, is_over: Callable[[], bool] | None = None
-    ) -> bool:
-        """Make update `number` (from 1) with the summed gradients of the batches, and return True.
+    def step(self, batches: Sequence[Batch], rate: float, number: int) -> None:
+        """Make update `number` (from 1) with the summed gradients of the batches.
 
-        If memory runs out, it starts again with smaller parts, as long as they have more than one row. If `is_over`
-        becomes true between two parts, the update is abandoned: nothing has changed, and the result is False.
+        If memory runs out, it starts again with smaller parts, as long as they have more than one row.
         """
         self.optimiser.set_rate(rate)
         self._step.fill_(number)
@@ -121,18 +114,11 @@ class Updater:
             batches = [share_of_batch(batch, self.world, self.model.ignore_index) for batch in batches]
         counters = [self._sums, self._window, self._own_sums, self._is_finite]
         saved_counters = [counter.clone() for counter in counters]
-        random = None if is_over is None else self._random_states()
         self._has_changed = False
         while True:
             try:
-                self._step_in_parts([part for batch in batches for part in split(batch, self.parts)], is_over)
-                return True
-            except _AbandonedError:
-                torch._foreach_copy_(counters, saved_counters)
-                self._graphs.clear()
-                self._zero()
-                self._set_random_states(random or [])
-                return False
+                self._step_in_parts([part for batch in batches for part in split(batch, self.parts)])
+                return
             except _compiler_failures() as wrong:
                 torch._foreach_copy_(counters, saved_counters)
                 self._give_up_compiling(wrong)
@@ -146,21 +132,11 @@ class Updater:
                 torch._foreach_copy_(counters, saved_counters)
                 self._halve()
 
-    def _random_states(self) -> list[Tensor]:
-        on_gpu = [torch.cuda.get_rng_state(self.device)] if self.device.type == "cuda" else []
-        return [torch.get_rng_state(), *on_gpu]
-
-    def _set_random_states(self, states: Sequence[Tensor]) -> None:
-        for number, state in enumerate(states):
-            torch.set_rng_state(state) if number == 0 else torch.cuda.set_rng_state(state, self.device)
-
-    def _step_in_parts(self, parts: Sequence[Batch], is_over: Callable[[], bool] | None) -> None:
+    def _step_in_parts(self, parts: Sequence[Batch]) -> None:
         if len(parts) == 1 and self.parts == 1 and self.world.is_alone:
             self._run("whole", self._whole, parts[0])
             return
         for part in parts:
-            if is_over is not None and is_over():
-                raise _AbandonedError
             self._run("add", self._add, part)
         if not self.world.is_alone:
             self._has_changed = True  # the other processes have our gradients, so there is no second try
@@ -366,8 +342,15 @@ def split(batch: Batch, parts: int) -> list[Batch]:
     if count == 1:
         return [batch]
     size = -(-batch.num_rows // count)
-    return [batch.changed(partial(_rows, start=at, size=size)) for at in range(0, batch.num_rows, size)]
+    return [rows_of(batch, start, start + size) for start in range(0, batch.num_rows, size)]
 
 
-def _rows(tensor: Tensor, start: int, size: int) -> Tensor:
-    return tensor[start : start + size]
+def choose_arithmetic(config: TrainingConfig, device: torch.device) -> tuple[torch.dtype, bool]:
+    """Return the precision of matrix products and whether the model is compiled; prepare the kernels of the device."""
+    is_cuda = device.type == "cuda"
+    is_mixed = {"auto": is_cuda, "bfloat16": True}.get(config.precision, False)
+    is_compiled = is_cuda if config.is_compiled is None else config.is_compiled
+    if is_cuda:
+        torch.set_float32_matmul_precision("high")
+        choose_kernels(config.is_deterministic)
+    return torch.bfloat16 if is_mixed else torch.float32, is_compiled

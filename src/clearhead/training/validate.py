@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
 
 import torch
 
@@ -16,13 +15,13 @@ from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import Score, accuracy, bleu, chrf, exact_match
 from clearhead.model import SequenceModel, build_model
 from clearhead.model.modes import evaluation_mode
+from clearhead.text.config import Task
 from clearhead.text.statistics import Percentiles, percentiles
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.training.config import ValidationConfig
 from clearhead.training.distributed.world import ALONE, World
 from clearhead.training.feed import to_batch
 
-Task = Literal["translate", "classify", "language-model"]
 _BATCH_TOKENS = 4096
 
 
@@ -115,14 +114,12 @@ class Validator:
 
     def _loss(self, model: SequenceModel) -> Score:
         """Return the mean cross-entropy per token (or label) in nats, without label smoothing."""
-        device, total, count = model.device, 0.0, 0
+        sums = torch.zeros(2, dtype=torch.float64)
         for token_batch in self._world.share_of(self._batches):
-            loss = model.loss(to_batch(token_batch, device, has_labels=self.task == "classify"))
-            total += float(loss.total)
-            count += int(loss.num_tokens)
-        sums = torch.tensor([total, count], dtype=torch.float64)
+            loss = model.loss(to_batch(token_batch, model.device, has_labels=self.task == "classify"))
+            sums += torch.tensor([float(loss.total), float(loss.num_tokens)], dtype=torch.float64)
         self._world.sum_up(sums)
-        total, count = float(sums[0]), int(sums[1])
+        total, count = sums.tolist()
         unit = "label" if self.task == "classify" else f"token|vocabulary:{self.vocabularies.digest[:12]}"
         return Score("loss", total / max(count, 1), f"unit:{unit}|smoothing:none|base:e", is_higher_better=False)
 

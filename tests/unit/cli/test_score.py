@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from clearhead.cli import score as score_module
+from clearhead.cli.model_option import ModelChoice
 from clearhead.decoding.scoring import ScoredTarget, ScoreTotal, TextPair
 from clearhead.decoding.scoring_job import ScoreOutput, ScoringJob, check_num_files
 from clearhead.errors import ConfigError, RunError
@@ -80,4 +81,4 @@ def test_scores_are_not_written_to_a_file_that_is_read(tmp_path: Path, monkeypat
     with (tmp_path / "text").open("a") as stdout:
         monkeypatch.setattr("sys.stdout", stdout)
         with pytest.raises(RunError, match="standard output is the same file as"):
-            score_module._check_output(None, tmp_path, [str(tmp_path / "source"), str(tmp_path / "text")])
+            score_module._check_output(None, ModelChoice(tmp_path), [str(tmp_path / "source"), str(tmp_path / "text")])

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from clearhead.cli.translate_cluster import ClusterOptions
-from clearhead.cli.translate_progress import show_interruption
+from clearhead.cli.translate_progress import interrupted
+from clearhead.decoding.windowed_job import JobInterrupted
 from clearhead.errors import ConfigError
 from tests.command import run
 
@@ -47,8 +48,8 @@ def test_a_cluster_translates_only_a_file_of_lines(arguments: tuple[str, ...], s
 
 
 def test_an_interruption_says_how_to_continue(capsys: pytest.CaptureFixture[str]) -> None:
-    show_interruption(0)
-    show_interruption(1234)
+    assert interrupted(KeyboardInterrupt()).exit_code == 130
+    assert interrupted(JobInterrupted(1234)).exit_code == 130
     assert capsys.readouterr().err == (
         "clearhead: interrupted.\n"
         "clearhead: interrupted. 1,234 lines are done. To continue, run the same command with --resume.\n"

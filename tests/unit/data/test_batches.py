@@ -68,7 +68,8 @@ def pairs_in(batch: TokenBatch) -> list[tuple[tuple[int, ...], tuple[int, ...]]]
 
 
 def pairs_of(store: PairStore) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    return [(tuple(store.source.row(i).tolist()), tuple(store.target.row(i).tolist())) for i in range(len(store))]
+    rows = (side.rows(range(len(store))) for side in (store.source, store.target))
+    return [(tuple(source.tolist()), tuple(target.tolist())) for source, target in zip(*rows, strict=True)]
 
 
 def same(one: TokenBatch, other: TokenBatch) -> bool:

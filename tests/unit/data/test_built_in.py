@@ -51,6 +51,6 @@ def test_a_store_is_built_from_a_built_in_corpus_and_reused(tmp_path: Path) -> N
     vocabularies = train_vocabularies(sequences.pairs("reverse", "valid"), TextConfig(kind="word"))
     first = build_store([corpus], vocabularies, data, tmp_path / "store")
     assert len(first) == sequences.SIZES["valid"]
-    source, target = first.source.row(11), first.target.row(11)
+    source, target = first.source.rows([11])[0], first.target.rows([11])[0]
     assert source[:-1].tolist() == target[:-1].tolist()[::-1]
     assert build_store([corpus], vocabularies, data, tmp_path / "store").message.endswith("unchanged.")

@@ -252,7 +252,7 @@ def test_a_missing_column_is_reported_with_its_line(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", "one\teins\ntwo zwei\n\nthree\tdrei\n")
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(tsv=path))
-    message = f"{path}:2: 1 columns, but column 2 is required. Columns are separated by tabs."
+    message = f"{path}:2: the line has 1 columns, but column 2 is required. Columns are separated by tabs."
     assert str(caught.value).split("\n")[0] == message
     pairs, report = read(CorpusConfig(tsv=path), on_fault="skip")
     assert [pair.line for pair in pairs] == [1, 4]
@@ -325,31 +325,31 @@ def test_a_language_model_reads_one_text(tmp_path: Path) -> None:
         (
             {},
             "translate",
-            "a corpus must be given as source and target, or tsv, or jsonl, or built_in, but here it has none of them.",
+            "corpus names no data. Give source and target, or tsv, or jsonl, or built_in.",
         ),
         (
             {"tsv": "a", "source": "b"},
             "translate",
-            "a corpus must be given as source and target, or tsv, or jsonl, or built_in, but here it has source and tsv.",
+            "corpus has source and tsv, which are different corpora. Write a separate entry for each.",
         ),
         (
             {"source": "a.en"},
             "translate",
-            "a corpus of two files needs source and target; target is missing; only a.en is given.",
+            "corpus.target is missing: the file of translations, line by line.",
         ),
         (
             {"target": "a.de"},
             "classify",
-            "a corpus of two files needs source and target; source is missing; only a.de is given.",
+            "corpus names no data. Give source and target, or tsv, or jsonl, or built_in.",
         ),
         (
             {"source": "a", "target": "b"},
             "language-model",
-            "a language model reads one file: set source, and remove target.",
+            "corpus.target: task = 'language-model' has no target. Remove corpus.target.",
         ),
     ],
 )
 def test_a_corpus_is_given_in_exactly_one_way(settings: dict[str, str], task: Any, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read(CorpusConfig.model_validate(settings), task)
-    assert str(caught.value) == message
+    assert caught.value.mistakes[0] == message

@@ -9,8 +9,10 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from clearhead.data import store as store_module
+from clearhead.data.clean import CleaningReport
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.ragged import Ragged, RaggedWriter, open_ragged
 from clearhead.data.store import PairStore, Use, build_store, open_store
@@ -50,7 +52,7 @@ def test_rows_come_back_in_any_order(tmp_path: Path) -> None:
     assert len(ragged) == 4
     assert ragged.lengths.tolist() == [2, 0, 1, 4]
     assert ragged.offsets.dtype == np.int64
-    assert ragged.row(3).tolist() == [1, 2, 3, 5]
+    assert ragged.rows([3])[0].tolist() == [1, 2, 3, 5]
     assert [row.tolist() for row in ragged.rows(np.array([3, 0, 1, 3]))] == [rows[3], rows[0], [], rows[3]]
     values, lengths = ragged.gather([3, 1, 0])
     assert (values.tolist(), lengths.tolist()) == ([1, 2, 3, 5, 7, 11], [4, 0, 2])
@@ -63,9 +65,9 @@ def test_rows_are_views_that_cannot_be_written(tmp_path: Path) -> None:
     writer.append_texts(["añb", ""])
     writer.close()
     ragged = open_ragged(tmp_path, "x", "uint8")
-    assert ragged.row(0).tobytes().decode() == "añb"
+    assert ragged.rows([0])[0].tobytes().decode() == "añb"
     with pytest.raises(ValueError, match="read-only"):
-        ragged.row(0)[0] = 1
+        ragged.rows([0])[0][0] = 1
 
 
 def test_a_store_without_rows_can_be_opened(tmp_path: Path) -> None:
@@ -205,7 +207,7 @@ def test_an_unchanged_store_is_reused_and_a_changed_one_rebuilt(
     moved.write_text("\n".join(["the cat", *ENGLISH[1:]]))
     changed = build(same, vocabularies, tmp_path)
     assert changed.message.endswith("converted to tokens again, because the data or the settings changed.")
-    assert changed.source.row(0).tolist() == [*vocabularies.source.encode([">>de<< the cat"])[0], 2]
+    assert changed.source.rows([0])[0].tolist() == [*vocabularies.source.encode([">>de<< the cat"])[0], 2]
     assert build(same, vocabularies, tmp_path, deduplicate=True).message.endswith("settings changed.")
     other = train_vocabularies(PAIRS, TextConfig(kind="char", is_joint=False), ("de",))
     assert build(same, other, tmp_path, deduplicate=True).message.endswith("settings changed.")
@@ -465,7 +467,7 @@ def test_the_index_contains_the_report_as_plain_json(
     store = build(corpus, vocabularies, tmp_path)
     index = json.loads((tmp_path / "store" / "store.json").read_text())
     assert index["pairs"] == 48
-    assert index["reports"] == [store.reports[0].to_json()]
+    assert index["reports"] == [TypeAdapter(CleaningReport).dump_python(store.reports[0], by_alias=True)]
 
 
 def test_memory_does_not_grow_with_the_corpus(
@@ -491,7 +493,7 @@ def test_gathering_is_the_same_as_taking_row_by_row() -> None:
     ragged = Ragged(random.integers(0, 1000, lengths.sum()), np.concatenate([[0], np.cumsum(lengths)]))
     wanted = random.integers(0, 101, 211)
     values, row_lengths = ragged.gather(wanted)
-    assert np.array_equal(values, np.concatenate([ragged.row(i) for i in wanted]))
+    assert np.array_equal(values, np.concatenate([ragged.rows([i])[0] for i in wanted]))
     assert np.array_equal(row_lengths, lengths[wanted])
 
 

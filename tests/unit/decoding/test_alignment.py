@@ -10,17 +10,16 @@ from clearhead.decoding.alignment import (
     AlignmentRule,
     CrossAttention,
     Head,
-    align,
     cross_attention,
     every_rule,
-    links,
+    links_by_rule,
     rate_rules,
 )
 from clearhead.decoding.word_alignment import Links, pharaoh
 from clearhead.errors import ConfigError
 from clearhead.model import Batch, SequenceModel, build_model
 from clearhead.model.config import read_config
-from tests.unit.decoding.toys import random_model, sources
+from tests.unit.decoding.toys import align, random_model, sources
 
 TARGETS = ([9, 7, 11, 2], [5, 2], [])
 
@@ -46,10 +45,14 @@ def test_a_token_is_aligned_by_the_row_that_reads_it_or_the_one_before() -> None
         weights[1, 0, row, place] = 1.0
         weights[1, 1, row, 3] = 0.5
     attention = CrossAttention(list(weights))
-    assert links(attention.rows(Head(1, 0))) == ((1, 0), (0, 1), (2, 2))
-    assert links(attention.rows(Head(1, 0), is_shifted=False)) == ((4, 0), (1, 1), (0, 2))
-    assert links(attention.rows(Head(1, 1))) == ((3, 0), (3, 1), (3, 2))
-    assert links(attention.rows(Head(1))) == ((1, 0), (0, 1), (2, 2)), "the mean of both heads"
+
+    def links(head: Head, *, is_shifted: bool = True) -> Links:
+        return links_by_rule(attention, AlignmentRule(head, is_shifted), has_eos=False)
+
+    assert links(Head(1, 0)) == ((1, 0), (0, 1), (2, 2))
+    assert links(Head(1, 0), is_shifted=False) == ((4, 0), (1, 1), (0, 2))
+    assert links(Head(1, 1)) == ((3, 0), (3, 1), (3, 2))
+    assert links(Head(1)) == ((1, 0), (0, 1), (2, 2)), "the mean of both heads"
     assert pharaoh(((1, 0), (0, 1), (2, 2))) == "0-1 1-0 2-2"
 
 

@@ -1,4 +1,4 @@
-"""Annotations of a translation: word links and the search, and how they are drawn."""
+"""Annotations of a translation: word links and the search, how they are drawn, and sentences with links for documents."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.decoding.alignment import AlignmentRule, Head
-from clearhead.decoding.annotation import Annotator, read_head
+from clearhead.decoding.annotation import Annotator, SentenceAligner, read_head, word_links_of
 from clearhead.decoding.engines.engine import Request
 from clearhead.decoding.output import OutputColumns, to_lines, to_record
 from clearhead.decoding.phrase_constraints import PhraseConstraints
@@ -15,7 +15,11 @@ from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
+from clearhead.decoding.word_alignment import WordAlignment
+from clearhead.documents import translate_html_fragment
 from clearhead.errors import ConfigError
+from clearhead.formats.built_in import built_in_for
+from clearhead.formats.model_folder import ModelFolder, built_in_folder
 from tests.small_run import TEXTS, make_run
 
 BEAM = SearchSettings(beam=3, max_length=11)
@@ -84,7 +88,7 @@ def test_numpy_reads_the_same_alignments_as_torch(tmp_path: Path) -> None:
 def test_only_a_model_on_torch_can_be_annotated(tagged_translator: Translator, tmp_path: Path) -> None:
     class Fused:
         name = described = "fused"
-        info = tagged_translator.engine.info
+        config = tagged_translator.engine.config
 
         def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
             raise AssertionError
@@ -93,3 +97,43 @@ def test_only_a_model_on_torch_can_be_annotated(tagged_translator: Translator, t
         ConfigError, match="this needs the PyTorch model, but the engine is fused, which does not expose it"
     ):
         Annotator(Translator(tagged_translator.vocabularies, Fused()), BEAM)
+
+
+@pytest.fixture(scope="module")
+def folder() -> ModelFolder:
+    return built_in_folder(built_in_for("en", "es"))
+
+
+@pytest.fixture(scope="module")
+def spanish_translator(folder: ModelFolder) -> Translator:
+    return Translator.load(folder, engine="numpy")
+
+
+def test_translations_are_those_of_the_translator_and_links_those_of_the_chosen_head(
+    folder: ModelFolder, spanish_translator: Translator
+) -> None:
+    aligner = SentenceAligner(spanish_translator, folder)
+    sentences = ["I have a red car.", "Where is she?"]
+    translations = aligner(sentences)
+    expected = spanish_translator.translate(sentences)
+    assert [translation.text for translation in translations] == [translation.text for translation in expected]
+    rule = AlignmentRule(Head(0, 4), is_shifted=True)  # alignment.json of the model
+    annotator = Annotator(spanish_translator, SearchSettings(), rule)
+    for translation, plain in zip(translations, expected, strict=True):
+        alignment = annotator.aligned(plain).alignment
+        assert alignment is not None
+        assert translation.links == tuple(sorted(set(alignment.links)))
+    assert aligner.num_sentences == 2
+
+
+def test_a_fragment_of_html_is_translated_with_its_tags(folder: ModelFolder, spanish_translator: Translator) -> None:
+    aligner = SentenceAligner(spanish_translator, folder, SearchSettings(n_best=3, beam=3))
+    assert translate_html_fragment("<p>I have a <b>red</b> car.</p>", aligner) == "<p>Tengo un coche <b>rojo</b>.</p>"
+    assert aligner([]) == []
+
+
+def test_other_counts_of_words_are_matched_by_their_characters() -> None:
+    alignment = WordAlignment(("one", "two", "three"), ("uno", "dos"), ((0, 0), (1, 1), (2, 1)))
+    assert word_links_of(alignment, "one two three", "uno dos") == ((0, 0), (1, 1), (2, 1))
+    assert word_links_of(alignment, "onetwo three", "uno dos") == ((0, 0), (0, 1), (1, 1))
+    assert word_links_of(alignment, "one two three", "") == ()

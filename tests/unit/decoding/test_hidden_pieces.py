@@ -18,7 +18,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.static_search import can_choose, static_search
 from clearhead.decoding.search.static_step import StaticStepPool
 from clearhead.decoding.translator import Translator
-from clearhead.explain import continue_from, explain
+from clearhead.explain import ExplainOptions, explain
 from clearhead.formats import save_checkpoint
 from clearhead.model import ModelConfig, Transformer
 from clearhead.text.config import TextConfig
@@ -189,8 +189,11 @@ def test_explanations_give_hidden_pieces_no_probability(folder: Path) -> None:
     for output in explanation.outputs:
         assert not {alternative.token for alternative in output.alternatives} & hidden
         assert output.lens[-1].probability == pytest.approx(output.probability)
-    other_start = [explanation.outputs[0].alternatives[1].token]
-    forced = continue_from(loaded, ENGLISH[0], other_start, search=settings, language="bn")
+    other_start = loaded.vocabularies.target.decode([[explanation.outputs[0].alternatives[1].token]])[0]
+    forced = explain(
+        loaded, ENGLISH[0], search=settings, language="bn", options=ExplainOptions(prefix=other_start)
+    ).target
+    assert forced is not None
     assert scripts_in([forced.text]) == {"BENGALI"}
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from clearhead.decoding.phrase_constraints import ConstraintEncoder, PhraseConstraints, read_glossary
-from clearhead.decoding.pipeline import TranslationOptions
+from clearhead.decoding.pipeline import SourceLine, TranslationOptions
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
+from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError
@@ -73,16 +74,23 @@ def test_phrases_name_the_features_that_an_engine_needs(phrases: PhraseConstrain
     assert phrases.uses == uses
 
 
-def test_a_forbidden_phrase_in_other_pieces_is_a_separate_spelling(translator: Translator) -> None:
+def test_a_forbidden_phrase_in_other_tokens_is_noted(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     target = translator.vocabularies.target
     encoder = ConstraintEncoder(PhraseConstraints(forbidden=("Hund",)), target)
     ids = {piece: number for number, piece in enumerate(target.pieces(range(target.size)))}
-    assert encoder.forbidden == ((ids["▁H"], ids["und"]),)
-    other = (ids["▁H"], ids["u"], ids["nd"])
-    tokens = (ids["▁ein"], *other, target.eos)
-    assert encoder.other_spellings(tokens, target.decode([tokens])[0]) == [other]
-    longer = (*tokens[:-1], ids["e"])
-    assert encoder.other_spellings(longer, target.decode([longer])[0]) == [], "Hunde is another word"
+    assert encoder.constraints("a dog").forbidden == ((ids["▁H"], ids["und"]),)
+    tokens = (ids["▁ein"], ids["▁H"], ids["u"], ids["nd"], target.eos)
+    assert encoder.has_forbidden(target.decode([tokens])[0])
+    assert not encoder.has_forbidden(target.decode([(*tokens[:-1], ids["e"])])[0]), "Hunde is another word"
+    hypothesis = Hypothesis(tokens, (), -1.0, has_ended=True, total=-5.0)
+    monkeypatch.setattr(translator.engine, "translate", lambda requests, search: [[hypothesis] for _ in requests])
+    pipeline = translator.pipeline(SHORT, TranslationOptions(PhraseConstraints(forbidden=("Hund",))))
+    hound, empty = pipeline.translate([SourceLine(1, "a dog"), SourceLine(2, "")])
+    assert (hound.text, empty.notes) == ("ein Hund", ())
+    assert hound.notes == ("A forbidden phrase could not be avoided.",)
+    assert [remark.sentence for remark in pipeline.remarks] == [
+        "A forbidden phrase could not be avoided in 1 of 1 sentences."
+    ]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from clearhead.decoding.engines.engine import Request
 from clearhead.decoding.phrase_constraints import PhraseConstraints
-from clearhead.decoding.pipeline import Remark, Segment, SourceLine, TranslationOptions, windows
+from clearhead.decoding.pipeline import Remark, SourceLine, TranslationOptions, windows
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
@@ -51,7 +51,7 @@ def test_equal_lines_are_translated_once(translator: Translator) -> None:
 
     class Counting:
         name = described = "counting"
-        info = translator.engine.info
+        config = translator.engine.config
 
         def lacks(self, needs: object) -> None:
             return None
@@ -128,21 +128,29 @@ def test_a_translation_meets_its_constraints(translator: Translator) -> None:
     def constrained(lines: list[str], constraints: PhraseConstraints) -> list[str]:
         return texts(translator, lines, TranslationOptions(constraints), beam)
 
-    plain = texts(translator, ["a dog"], search=beam)[0]
     assert constrained(["a dog"], PhraseConstraints(prefix="die rote"))[0].startswith("die rote")
     held = constrained(["a dog", "the cat"], PhraseConstraints(required=("alte Haus",)))
     assert all("alte Haus" in text for text in held)
-    word = max(plain.split(), key=len)
-    assert word not in constrained(["a dog"], PhraseConstraints(forbidden=(word,)))[0].split()
     by_glossary = constrained(["a Dog.", "the dogs"], PhraseConstraints(glossary={"dog": "Vogel"}))
     assert "Vogel" in by_glossary[0]
     assert "Vogel" not in by_glossary[1]
 
 
+def test_the_tokens_of_a_forbidden_phrase_are_not_written(translator: Translator) -> None:
+    sampling, target = SearchSettings(temperature=5.0, n_best=23, max_length=19), translator.vocabularies.target
+
+    def written_tokens(options: TranslationOptions = TranslationOptions()) -> set[int]:
+        (translation,) = translator.translate(["a dog"], sampling, options)
+        return {token for hypothesis in translation.hypotheses for token in hypothesis.tokens}
+
+    phrases = {token: target.decode([[token]])[0] for token in written_tokens()}
+    token = next(token for token, phrase in phrases.items() if target.encode([phrase])[0] == [token])
+    assert token not in written_tokens(TranslationOptions(PhraseConstraints(forbidden=(phrases[token],))))
+
+
 def test_each_segment_has_its_own_constraints(translator: Translator) -> None:
-    info, search = translator.engine.info, SearchSettings(beam=2)
-    segments = [Segment((20, 21, 22), Constraints(prefix=(number + 9,))) for number in range(4)]
-    requests = [segment.request(search, info) for segment in segments]
+    eos, search = translator.engine.config.eos, SearchSettings(beam=2)
+    requests = [Request((20, 21, 22, eos), 13, Constraints(prefix=(number + 9,))) for number in range(4)]
     outcomes = translator.engine.translate(requests, search)
     assert [hypotheses[0].tokens[0] for hypotheses in outcomes] == [9, 10, 11, 12]
 

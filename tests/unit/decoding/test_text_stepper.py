@@ -7,7 +7,7 @@ from torch import Tensor
 from clearhead.decoding.generation import TextStepper
 from clearhead.decoding.scoring import token_log_probs
 from clearhead.decoding.search.beam import search_with
-from clearhead.decoding.search.sampling import sample_with
+from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.model import SequenceModel
 from tests.small_halves import ARCHITECTURES, small_model, small_vocabularies
@@ -35,7 +35,7 @@ SEARCHES = [
 def test_the_log_probabilities_are_those_of_one_pass(
     model: SequenceModel, prompts: Tensor, settings: SearchSettings
 ) -> None:
-    search = sample_with if settings.is_sampling else search_with
+    search = sample if settings.is_sampling else search_with
     with torch.inference_mode():
         outcomes = search(TextStepper(model, prompts), prompts, [7] * 3, settings)
         for prompt, hypotheses in zip(prompts.tolist(), outcomes, strict=True):
@@ -54,8 +54,8 @@ def test_batched_is_the_same_as_alone(model: SequenceModel, prompts: Tensor, set
         for number in range(3):
             own = prompts[number : number + 1]
             if settings.is_sampling:
-                together = sample_with(TextStepper(model, prompts), prompts, [7] * 3, settings)
-                alone = sample_with(TextStepper(model, own), own, [7], settings, numbers=[number])
+                together = sample(TextStepper(model, prompts), prompts, [7] * 3, settings)
+                alone = sample(TextStepper(model, own), own, [7], settings, numbers=[number])
             else:
                 together = search_with(TextStepper(model, prompts), prompts, [7] * 3, settings)
                 alone = search_with(TextStepper(model, own), own, [7], settings)

@@ -127,7 +127,7 @@ def test_a_custom_engine_is_not_replaced() -> None:
 
     class Limited:
         name = described = "limited"
-        info = translator.engine.info
+        config = translator.engine.config
 
         def lacks(self, needs: object) -> str:
             return "it does nothing"

@@ -128,14 +128,6 @@ def test_a_line_in_capital_letters_is_translated_from_lower_case_with_a_note(tra
     assert not any("capital" in note for note in quiet.notes)
 
 
-def test_letters_of_another_script_are_named(tokeniser: Tokeniser) -> None:
-    unfamiliar = UnfamiliarText(TextStatistics(), tokeniser, "bn")
-    mixed = TranslatedPart("Tea?", "", (5,), texts=("একটু चाय লাঊँ?",))
-    assert unfamiliar.notes(1, [mixed]) == ("A word in the letters of another language: 'चाय'.",)
-    for source, text in (("Tom", "Tom টম 😀 १।"), ("चाय", "चाय")):  # Latin letters, digits and copied words are usual
-        assert unfamiliar.notes(2, [TranslatedPart(source, "", (5,), texts=(text,))]) == ()
-
-
 def test_translations_with_constraints_or_drawn_at_random_may_be_unlikely(
     unfamiliar: UnfamiliarText, tokeniser: Tokeniser, translator: Translator
 ) -> None:

@@ -14,14 +14,14 @@ def test_pieces_are_grouped_into_the_words_that_they_spell(tagged_translator: Tr
     assert words.word_of[-1] is None
     places = [place for place in words.word_of if place is not None]
     assert places == sorted(places)
-    assert words.word_of[words.first_piece(1)] == 1
-    assert words.word_of[words.first_piece(1) - 1] == 0
+    assert words.word_of[words.word_of.index(1)] == 1
+    assert words.word_of[words.word_of.index(1) - 1] == 0
 
 
 def test_words_are_linked_where_any_of_their_pieces_are(tagged_translator: Translator) -> None:
     tokeniser = tagged_translator.vocabularies.source
     source = words_of(tokeniser, tokeniser.encode([">>de<< the zebra"])[0])
-    first, second, last = source.first_piece(0), source.first_piece(1), len(source.word_of) - 1
+    first, second, last = source.word_of.index(0), source.word_of.index(1), len(source.word_of) - 1
     assert second < last
     links = ((0, first), (first, first), (last, first), (second, first))
     assert word_links(links, source, source) == ((0, 0), (1, 0))
@@ -50,7 +50,7 @@ def test_links_by_hand() -> None:
     target = SpelledWords(("das", "Zebra"), (None, 0, 1, 1))  # the first is a tag
     piece_links = ((2, 3), (1, 2), (0, 1), (3, 1), (1, 0))
     assert word_links(piece_links, source, target) == ((0, 0), (1, 1)), "once each; special tokens have no links"
-    assert (source.first_piece(1), target.first_piece(0)) == (1, 1)
+    assert (source.word_of.index(1), target.word_of.index(0)) == (1, 1)
 
 
 def test_links_are_written_in_their_order() -> None:

@@ -10,13 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from clearhead.decoding.alignment import AlignmentRule, align_by_rules
 from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.search.beam import beam_search
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
-from clearhead.model import ModelConfig, Transformer
+from clearhead.decoding.word_alignment import Links
+from clearhead.model import ModelConfig, SequenceModel, Transformer
 
 FIRST = 4  # ids before it are special
 
@@ -90,3 +92,8 @@ def best_hypotheses(
     with torch.inference_mode():
         outcomes = beam_search(model, source, limits, SearchSettings(**options), constraints)
     return [hypotheses[0] for hypotheses in outcomes]
+
+
+def align(model: SequenceModel, source: Tensor, target: Sequence[int], rule: AlignmentRule | None = None) -> Links:
+    """Return the links between one sentence (S,) and its translation by a rule, or else by the usual one."""
+    return align_by_rules(model, source, target, [rule or AlignmentRule.usual(model.config)])[0]

@@ -3,11 +3,16 @@
 import pytest
 
 from clearhead import documents
-from clearhead.documents import SUPPORTED_FORMATS, AlignedTranslation, is_document, translate_document
+from clearhead.documents import (
+    SUPPORTED_FORMATS,
+    AlignedTranslation,
+    is_document,
+    refuse_other_format,
+    translate_document,
+)
 from clearhead.documents import document as module
 from clearhead.documents import docx as docx_module
 from clearhead.documents.inline import DocumentFault
-from clearhead.documents.other_formats import unsupported_format
 from clearhead.errors import DataError
 from tests.unit.documents.translators import identity
 
@@ -69,5 +74,5 @@ def test_a_catalogue_of_gettext_is_not_translated() -> None:
 
 
 def test_no_supported_format_is_called_unsupported() -> None:
-    assert [extension for extension in SUPPORTED_FORMATS if unsupported_format(extension)] == []
-    assert unsupported_format(".txt", b"Hello") is None
+    for extension in SUPPORTED_FORMATS:
+        refuse_other_format(f"a{extension}", b"Hello")

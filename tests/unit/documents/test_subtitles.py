@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from clearhead.documents import translate_document
 from clearhead.documents.inline_translator import InlineTranslator
-from clearhead.documents.subtitles import translate_srt
-from clearhead.documents.tagged_text import tagged_parts
+from clearhead.documents.subtitles import tagged_parts, translate_srt
 from clearhead.errors import DataError
 from clearhead.text.aligned import AlignedTranslation
 from tests.unit.documents.translators import ALL, by_table, identity, reversal, uppercase

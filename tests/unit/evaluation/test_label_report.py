@@ -43,7 +43,7 @@ def test_the_interval_is_that_of_the_bootstrap_and_names_its_seed() -> None:
     interval = report.scores[0].interval
     assert interval is not None
     # ± 1.96 √(0.625 · 0.375 / 160) = ± 7.5 per cent
-    assert interval.half == pytest.approx(7.5, abs=1.0)
+    assert (interval.high - interval.low) / 2 == pytest.approx(7.5, abs=1.0)
 
 
 def test_the_tables_show_scores_and_confusion() -> None:

@@ -7,7 +7,7 @@ import pytest
 from clearhead.errors import ConfigError, DataError
 from clearhead.evaluation.leaks import TrainingPair
 from clearhead.evaluation.report import EvaluationRequest, HeldOut, evaluate, parse_requirement, unmet_requirements
-from clearhead.evaluation.scores import bleu, chrf, exact_match, ter
+from clearhead.evaluation.scores import bleu, chrf, corpus_score, exact_match
 from clearhead.evaluation.significance import Resampling
 from clearhead.evaluation.tables import report_tables, to_markdown
 from tests.unit.evaluation.corpus import references, spoiled
@@ -15,13 +15,13 @@ from tests.unit.evaluation.corpus import references, spoiled
 RIGHT = references(47)
 BAD, GOOD, BETTER = spoiled(RIGHT, 0.7, 5), spoiled(RIGHT, 0.2, 7), spoiled(RIGHT, 0.1, 11)
 QUICK = EvaluationRequest(resampling=Resampling(101, 103))
-PLAIN = EvaluationRequest(resampling=None, has_buckets=False)
+PLAIN = EvaluationRequest(resampling=None)
 
 
 def test_one_system_gets_the_scores_of_the_metrics() -> None:
     report = evaluate({"good": [GOOD]}, HeldOut([RIGHT]), QUICK)
     assert (report.num_sentences, report.comparisons, report.leaks) == (47, (), None)
-    expected = [bleu(GOOD, RIGHT), chrf(GOOD, RIGHT), ter(GOOD, RIGHT), exact_match(GOOD, RIGHT)]
+    expected = [bleu(GOOD, RIGHT), chrf(GOOD, RIGHT), corpus_score("ter", GOOD, RIGHT), exact_match(GOOD, RIGHT)]
     assert [system_score.score for system_score in report.systems[0].scores] == expected
     for system_score in report.systems[0].scores:
         assert system_score.deviation is None
@@ -52,20 +52,6 @@ def test_several_outputs_of_a_system_are_a_mean_with_a_spread() -> None:
     assert system_score.to_dict()["deviation"] == system_score.deviation
 
 
-def test_lengths_are_of_the_source_where_there_is_one() -> None:
-    sources = ["one two"] * 23 + ["one two three four five six seven"] * 24
-    report = evaluate({"good": [GOOD]}, HeldOut([RIGHT], sources), EvaluationRequest(("bleu",), resampling=None))
-    assert report.length_side == "source"
-    assert [(bucket.name, bucket.num_sentences) for bucket in report.by_length] == [
-        ("1–5 words", 23),
-        ("6–10 words", 24),
-    ]
-    assert (
-        evaluate({"good": [GOOD]}, HeldOut([RIGHT]), EvaluationRequest(("bleu",), resampling=None)).length_side
-        == "reference"
-    )
-
-
 def test_leaks_are_flagged_and_leaked_sentences_are_scored_separately() -> None:
     sources = [f"source {number}" for number in range(47)]
     training = [TrainingPair("source 3", RIGHT[3]), TrainingPair("source 5", "other")]
@@ -74,17 +60,16 @@ def test_leaks_are_flagged_and_leaked_sentences_are_scored_separately() -> None:
     )
     assert report.leaks is not None
     assert report.leaks.is_leaking
-    assert [(bucket.name, bucket.num_sentences) for bucket in report.by_leak] == [
+    assert [(part.name, part.num_sentences) for part in report.by_leak] == [
         ("seen in training", 1),
         ("not seen", 46),
     ]
     assert report.by_leak[0].scores["good"]["chrf"] == pytest.approx(chrf(GOOD[3:4], RIGHT[3:4]).value)
-    assert report.systems[0].by_frequency
     text = to_markdown(report_tables(report))
     assert "WARNING: test sentences are in the training text." in text
 
 
-def test_without_buckets_intervals_and_training_text_there_are_only_scores() -> None:
+def test_without_intervals_and_training_text_there_are_only_scores() -> None:
     report = evaluate({"good": [GOOD], "bad": [BAD]}, HeldOut([RIGHT]), PLAIN)
     assert [table.title for table in report_tables(report)] == ["Scores of 47 sentences"]
     assert report.to_dict()["comparisons"] == []
@@ -96,7 +81,7 @@ def test_tables_show_every_number_with_its_signature() -> None:
         systems, HeldOut([RIGHT]), EvaluationRequest(("bleu", "tokenised-bleu"), resampling=Resampling(101))
     )
     tables_by_title = {table.title: table for table in report_tables(report)}
-    assert list(tables_by_title) == ["Scores of 47 sentences", "Compared with base|line", "By length of the reference"]
+    assert list(tables_by_title) == ["Scores of 47 sentences", "Compared with base|line"]
     scores = tables_by_title["Scores of 47 sentences"]
     assert scores.columns == ("system", "metric", "score", "std. dev.", "95 % interval")
     assert scores.rows[0][2] == f"{bleu(BAD, RIGHT).value:.2f}"
@@ -117,7 +102,6 @@ def test_json_has_every_number_in_full() -> None:
     assert first["interval"]["signature"].startswith("nrefs:1|bs:101|seed:12345|")
     assert decoded["leaks"]["is_leaking"] is False
     assert decoded["comparisons"][0]["system"] == "bad"
-    assert decoded["by_length"]["side"] == "source"
 
 
 def test_texts_that_do_not_belong_together_are_all_reported_together() -> None:

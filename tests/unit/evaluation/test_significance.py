@@ -1,9 +1,10 @@
-"""Intervals and p-values are those that the `sacrebleu` command itself prints."""
+"""Intervals and p-values are those that the `sacrebleu` command itself prints; those of many changes are worked by hand."""
 
 import json
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,15 @@ import pytest
 
 from clearhead.errors import ConfigError, DataError
 from clearhead.evaluation import significance
-from clearhead.evaluation.counts import SentenceCounts, average_counts, compute_counts
-from clearhead.evaluation.significance import Resampling, SignificanceTest, compare, confidence_interval
+from clearhead.evaluation.scores import SentenceCounts, average_counts, compute_counts
+from clearhead.evaluation.significance import (
+    Resampling,
+    SignificanceTest,
+    compare,
+    confidence_interval,
+    holm,
+    randomised_sums,
+)
 from tests.unit.evaluation.corpus import references, spoiled
 
 RIGHT = references()
@@ -34,7 +42,7 @@ def test_an_interval_is_that_of_the_command(tmp_path: Path) -> None:
     for metric, theirs in zip(("bleu", "chrf", "ter"), command_output, strict=True):
         ours = confidence_interval(compute_counts(metric, FIRST, [RIGHT]))
         assert ours.mean == pytest.approx(theirs["confidence_mean"], abs=1e-5)  # theirs are of float32
-        assert ours.half == pytest.approx(theirs["confidence_var"], abs=1e-5)
+        assert (ours.high - ours.low) / 2 == pytest.approx(theirs["confidence_var"], abs=1e-5)
         assert ours.signature == theirs["signature"]
         assert ours.low < theirs["score"] < ours.high
 
@@ -150,3 +158,32 @@ def test_the_score_of_all_sentences_is_that_of_the_corpus(metric: str) -> None:
     assert counts.corpus_score.signature.startswith("nrefs:2|")
     half = compute_counts(metric, FIRST[:101], [RIGHT[:101], SECOND[:101]])
     assert counts.value(range(101)) == pytest.approx(half.corpus_score.value)
+
+
+def test_holm_by_hand() -> None:
+    """Sorted: 0.005 x 4, 0.01 x 3, 0.03 x 2 = 0.06, then 0.04 x 1 = 0.04, which is raised to 0.06."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_no_corrected_p_value_exceeds_one() -> None:
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_p_values_are_those_of_all_exchanges() -> None:
+    differences = np.array([[0.3, 0.1, 0.7, 0.2, 0.5, -0.1, 0.4], [0.3, -0.2, 0.1, -0.4, 0.2, -0.1, 0.05]])
+    p_values = randomised_sums(differences, Resampling(num_trials=20_000))
+    signs = np.array(list(product((1, -1), repeat=7))).T
+    exact = (np.abs(differences @ signs) >= np.abs(differences.sum(axis=1))[:, None] - 1e-12).mean(axis=1)
+    assert p_values == pytest.approx(exact.tolist(), abs=0.01)
+    assert exact[0] < 0.05 < exact[1]
+
+
+def test_a_change_that_changes_nothing_has_p_value_one() -> None:
+    assert randomised_sums(np.zeros((1, 5)), Resampling(num_trials=40)) == [1.0]
+
+
+def test_more_trials_extend_the_same_sequence_of_chunks() -> None:
+    differences = np.random.default_rng(0).normal(size=(2, 11))
+    assert randomised_sums(differences) == randomised_sums(differences)
+    assert randomised_sums(differences) != randomised_sums(differences, Resampling(seed=1))

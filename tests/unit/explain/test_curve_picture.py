@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 
 from clearhead.errors import ClearheadError
-from clearhead.experiments.colours import BLUE, PAPER
 from clearhead.explain.curve_picture import check_curve_file, describe, draw_curves, save_curves, thin_out
 from clearhead.explain.curves import MAX_RUNS, CurvePoint, RunCurves, read_runs
+from clearhead.plots import BLUE, PAPER
 from tests.unit.explain.logs import log_line, unvalidated_run, validated_run, write_run
 
 pytest.importorskip("matplotlib", reason="curves are drawn by matplotlib")

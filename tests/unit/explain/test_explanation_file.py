@@ -9,9 +9,10 @@ import pytest
 
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
-from clearhead.explain import Explanation, LoadedModel, explain, to_dict, to_npz
-from clearhead.explain.explanation_file import DIGITS, WINDOW, rounded
+from clearhead.explain import ExplainOptions, Explanation, LoadedModel, explain, to_dict, to_npz
+from clearhead.explain.explanation_file import DIGITS, WINDOW, plain_data
 from clearhead.explain.explanation_text import explanation_text
+from clearhead.explain.outputs import RankedToken
 from tests.unit.explain.models import SENTENCE, single_stack
 
 
@@ -51,7 +52,8 @@ def test_the_sums_of_a_head_give_its_cells(explanation: Explanation) -> None:
 
 def test_the_projections_of_a_head_give_its_vectors(explanation: Explanation) -> None:
     heads = ("decoder.1.cross_attention.head.0", "encoder.0.self_attention.head.1")
-    data = to_dict(replace(explanation, sums=heads, has_projections=True))
+    options = ExplainOptions(sums=heads, has_projections=True)
+    data = to_dict(replace(explanation, options=options))
     for name in heads:
         sums = data["sums"][name]
         parts = {key: None if value is None else np.array(value) for key, value in sums["projections"].items()}
@@ -107,8 +109,10 @@ def test_models_of_one_stack_have_null_for_what_they_lack(classifier: LoadedMode
 
 
 def test_numbers_are_rounded_to_the_stated_digits() -> None:
-    assert rounded(np.array([[0.123456, -0.000001]]), DIGITS["weights"]) == [[0.1235, 0.0]]
-    assert str(rounded(np.array([-0.000001]), 4)) == "[0.0]"
+    assert plain_data(np.array([[0.123456, -0.000001]]), DIGITS["weights"]) == [[0.1235, 0.0]]
+    assert str(plain_data(np.array([-0.000001]))) == "[0.0]"
+    assert plain_data([RankedToken(3, "a", 0.12345678)]) == [{"token": 3, "piece": "a", "probability": 0.123457}]
+    assert plain_data({"score": 0.12345678, "best": None}) == {"score": 0.1235, "best": None}
 
 
 def test_the_text_has_a_line_for_each_token(explanation: Explanation, german: Translator) -> None:

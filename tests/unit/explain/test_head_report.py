@@ -12,9 +12,8 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import words_of
 from clearhead.evaluation.alignment import GoldLinks, alignment_error_rate
-from clearhead.evaluation.multiple_tests import holm
 from clearhead.evaluation.scores import bleu
-from clearhead.evaluation.significance import Resampling
+from clearhead.evaluation.significance import Resampling, holm
 from clearhead.explain.head_importance import head_importance, losses_alone, losses_without
 from clearhead.explain.head_report import HeadReport, measure_heads, with_bleu
 from clearhead.explain.head_statistics import measure_attention

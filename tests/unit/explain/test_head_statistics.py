@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from clearhead.decoding.alignment import AlignmentRule, Head, align
+from clearhead.decoding.alignment import AlignmentRule, Head
 from clearhead.errors import DataError
 from clearhead.explain.head_kind import HeadStatistics
 from clearhead.explain.head_statistics import AttentionReader, measure_attention
@@ -18,6 +18,7 @@ from clearhead.model.probe import Probe
 from clearhead.model.probed import ProbedModel
 from clearhead.steps import Trace
 from tests.parity.models import make_model
+from tests.unit.decoding.toys import align
 
 PAIRS = [
     TokenPair((3, 4, 5, 2), (6, 7, 2)),
@@ -33,13 +34,13 @@ def by_head(model: SequenceModel, pairs: list[TokenPair]) -> dict[str, HeadStati
 
 
 def trace_of(model: Transformer, pair: TokenPair) -> Trace:
-    return model.trace(batch_of([pair], model.config, CPU)._replace(labels=None))[1]
+    return model.trace(batch_of([pair], model.config, CPU))[1]
 
 
-@pytest.mark.parametrize("shape", ["encoder-decoder", "encoder", "decoder"])
+@pytest.mark.parametrize("shape", ["encoder-decoder", "decoder"])
 def test_the_weights_are_those_of_the_trace(shape: str) -> None:
     model = make_model(shape, 5)
-    batch = batch_of(PAIRS, model.config, CPU)._replace(labels=None)
+    batch = batch_of(PAIRS, model.config, CPU)
     weights = {}
     reader = AttentionReader(lambda head, values, allowed: weights.update({str(head): (values, allowed)}))
     model(batch, probe=Probe(reader))
@@ -98,7 +99,7 @@ def expected_row(
     return number, confidence, offsets, possible, first, end
 
 
-@pytest.mark.parametrize("shape", ["encoder-decoder", "encoder", "decoder"])
+@pytest.mark.parametrize("shape", ["encoder-decoder", "decoder"])
 def test_statistics_of_a_batch_are_those_of_single_traces(shape: str) -> None:
     model = make_model(shape, 5)
     rows = by_head(model, PAIRS)
@@ -144,7 +145,7 @@ def test_the_peaks_of_cross_attention_are_the_links_of_an_alignment() -> None:
 
 def test_sentences_of_one_token_give_attention_no_choice() -> None:
     with pytest.raises(DataError, match="no sentence has two tokens, so that attention has nothing to choose"):
-        measure_attention(make_model("encoder"), [TokenPair((5, 2)), TokenPair((2,))])
+        measure_attention(make_model("decoder"), [TokenPair((), (2,)), TokenPair((), (2,))])
 
 
 def test_the_mode_of_the_model_is_restored() -> None:

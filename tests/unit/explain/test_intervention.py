@@ -5,6 +5,7 @@ import re
 import pytest
 
 from clearhead.errors import ConfigError, DataError
+from clearhead.explain.explanation_file import plain_data
 from clearhead.explain.intervention import Intervention, Patch, gates_of_heads, swap_words
 from clearhead.model.gates import NO_GATES, Gates
 from tests.unit.decoding.toys import random_model
@@ -71,8 +72,8 @@ def test_one_name_may_be_given_as_text() -> None:
 
 def test_the_data_of_a_change_names_its_patch() -> None:
     change = Intervention(patch=Patch("encoder.1", "some words"))
-    assert change.to_dict()["patch"] == {"layer": "encoder.1", "sentence": "some words", "words": {}}
-    assert Intervention(swap={"a": "b"}).to_dict()["patch"] is None
+    assert plain_data(change)["patch"] == {"layer": "encoder.1", "sentence": "some words", "words": {}}
+    assert plain_data(Intervention(swap={"a": "b"}))["patch"] is None
 
 
 def test_a_head_that_does_not_exist_is_refused() -> None:

@@ -250,7 +250,7 @@ def test_the_folder_of_a_run_is_explained(tmp_path: Path) -> None:
     opened = open_model(make_run(tmp_path / "run", architecture="recurrent"))
     explanation = explain(opened, "the red cat", search=SEARCH, options=OPTIONS)
     assert explanation.model.name == "run"
-    assert explanation.model.num_parameters > 1000
+    assert to_dict(explanation)["model"]["parameters"] > 1000
 
 
 def test_words_are_swapped_in_every_model_and_heads_and_states_are_those_of_a_transformer(

@@ -58,7 +58,9 @@ def test_the_translation_and_its_probabilities_are_those_of_the_pruned_model(
     probabilities = torch.softmax(logits, dim=-1)
     own = [float(row[output.token]) for output, row in zip(explained.outputs, probabilities, strict=True)]
     assert [output.probability for output in explained.outputs] == pytest.approx(own, rel=1e-12)
-    assert explained.model.num_parameters == sum(parameter.numel() for parameter in pruned.model.parameters())
+    assert to_dict(explained)["model"]["parameters"] == sum(
+        parameter.numel() for parameter in pruned.model.parameters()
+    )
 
 
 def test_removed_heads_keep_their_numbers_and_are_marked(explained: Explanation) -> None:

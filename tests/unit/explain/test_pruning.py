@@ -20,10 +20,8 @@ from clearhead.explain.pruned_model import (
     open_for_pruning,
     prune,
     run_config,
-    sweep_heads,
 )
-from clearhead.explain.pruning import heads_in, least_important, step_counts, sweep_counts
-from clearhead.explain.token_pairs import encode_pairs
+from clearhead.explain.pruning import heads_in, least_important, step_counts, sweep
 from clearhead.formats import load_checkpoint
 from clearhead.formats.model_folder import find_model
 from clearhead.model import Transformer
@@ -47,22 +45,22 @@ def files(folder: Path) -> list[str]:
 
 
 def test_the_numbers_of_heads_fall_in_equal_steps() -> None:
-    assert step_counts(144, 0.5, 4) == [144, 126, 108, 90, 72]
-    assert step_counts(3, 0.01, 8) == [3, 2, 1]
-    assert step_counts(10, 1.0, 8) == [10]
-    assert sweep_counts(6, 3) == [6, 4, 2, 0]
+    assert step_counts(144, 72, 4) == [144, 126, 108, 90, 72]
+    assert step_counts(3, 1, 8) == [3, 2, 1]
+    assert step_counts(10, 10, 8) == [10]
+    assert step_counts(6, 0, 3) == [6, 4, 2, 0]
 
 
 @pytest.mark.parametrize("keep", [0.0, -0.5, 1.5])
 def test_a_share_outside_0_and_1_is_refused(keep: float) -> None:
     message = f"{keep:g} is not a share of heads to keep. Give a number above 0 and at most 1, such as 0.5 for half."
     with pytest.raises(ConfigError, match=re.escape(message)):
-        step_counts(10, keep, 3)
+        PruneRequest(keep=keep)
 
 
 def test_the_least_important_heads_of_a_part_go_first(folder: Path) -> None:
     opened = open_for_pruning(folder / "run", files(folder), FAST, "cpu")
-    pairs = encode_pairs(opened.model, opened.text.vocabularies, opened.text.texts)
+    pairs = opened.text.pairs
     importance = head_importance(opened.model, pairs)
     for part in ("all", "cross"):
         chosen = least_important(opened.model, pairs, 3, part)
@@ -106,7 +104,7 @@ def test_heads_are_removed_by_name(folder: Path, tmp_path: Path) -> None:
 
 def test_a_sweep_measures_every_kind_of_attention_down_to_no_heads(folder: Path) -> None:
     opened = open_for_pruning(folder / "run", files(folder), FAST, "cpu")
-    report = sweep_heads(opened, FAST)
+    report = sweep(opened.model, opened.text, FAST.num_steps)
     assert [(row.part, row.total) for row in report.rows] == [
         *[("all", 10), ("all", 5), ("all", 0)],
         *[("encoder", 10), ("encoder", 9), ("encoder", 8)],

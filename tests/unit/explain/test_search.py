@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -121,7 +122,7 @@ def test_the_reason_for_stopping_depends_on_the_rule(options: dict[str, Any], se
 
 
 def test_it_can_be_written_as_json(explanation: RecordedSearch) -> None:
-    data = json.loads(json.dumps(explanation.to_dict()))
+    data = json.loads(json.dumps(asdict(explanation)))
     assert data["steps"][0]["options"][0]["fate"] == "kept"
     assert data["best"][0]["tokens"] == list(explanation.best[0].tokens)
 

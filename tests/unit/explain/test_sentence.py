@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 import torch
 
+from clearhead.decoding.phrase_constraints import PhraseConstraints
 from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.scoring import Scorer, TextPair
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError
-from clearhead.explain import ExplainOptions, Explanation, LoadedModel, continue_from, explain, to_dict
+from clearhead.explain import ExplainOptions, Explanation, LoadedModel, explain, to_dict
+from clearhead.explain.explained_text import check_text
 from clearhead.explain.opening import double_copy
-from clearhead.explain.options import check_text
 from clearhead.explain.sentence import explain as explain_sentence
 from clearhead.model.batch import Batch
 from tests.unit.explain.conftest import BEAM
@@ -57,7 +58,7 @@ def test_it_names_the_tokens_that_float64_would_not_choose(explanation: Explanat
     named = {difference.position for difference in explanation.translation.differences}
     assert named == {output.position for output in explanation.outputs if output.rank > 0} != set()
     for difference in explanation.translation.differences:
-        assert difference.best.probability > difference.probability
+        assert difference.best_probability > difference.probability
 
 
 def test_a_given_target_is_explained_instead(german: Translator) -> None:
@@ -76,8 +77,9 @@ def test_a_prefix_is_forced_and_the_model_goes_on(german: Translator, explanatio
     forced = explain(german, SENTENCE, search=BEAM, language="de", options=ExplainOptions(prefix="das alte Haus"))
     assert explanation.target is not None
     assert forced.target is not None
-    expected = continue_from(german, SENTENCE, "das alte Haus", search=BEAM, language="de")
-    assert forced.target.ids == expected.hypothesis.tokens != explanation.target.ids
+    options = TranslationOptions(PhraseConstraints(prefix="das alte Haus"), "de")
+    expected = german.translate([SENTENCE], BEAM, options)[0]
+    assert forced.target.ids == expected.hypotheses[0].tokens != explanation.target.ids
     assert forced.target.text == expected.text
     assert forced.target.words[:2] == ("das", "alte")
     assert (forced.is_given, to_dict(forced)["target"]["prefix"]) == (True, "das alte Haus")

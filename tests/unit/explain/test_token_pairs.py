@@ -54,13 +54,10 @@ def test_a_gpu_gets_larger_batches_unless_the_vocabulary_is_large() -> None:
 
 
 def test_a_batch_is_padded_and_has_the_sides_of_the_model() -> None:
-    pairs = [TokenPair((4, 5, 2), (6, 2), 1), TokenPair((4, 2), (6, 7, 8, 2), 0)]
+    pairs = [TokenPair((4, 5, 2), (6, 2)), TokenPair((4, 2), (6, 7, 8, 2))]
     batch = batch_of(pairs, make_model("encoder-decoder").config, CPU)
     assert batch.source is not None
     assert batch.target is not None
     assert batch.source.tolist() == [[4, 5, 2], [4, 2, 0]]
     assert batch.target.tolist() == [[6, 2, 0, 0], [6, 7, 8, 2]]
     assert batch_of(pairs, make_model("decoder").config, CPU).source is None
-    labelled = batch_of(pairs, make_model("encoder").config, CPU)
-    assert labelled.labels is not None
-    assert (labelled.target, labelled.labels.tolist()) == (None, [1, 0])

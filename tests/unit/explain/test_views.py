@@ -8,9 +8,8 @@ from clearhead.decoding.translator import Translator
 from clearhead.explain import LoadedModel, explain
 from clearhead.explain.explanation import Explanation
 from clearhead.explain.head_kind import HeadStatistics, kind_of_head, sentence_statistics
-from clearhead.explain.lens import LensLayer, RankedToken, decided_at, lens_logits
 from clearhead.explain.opening import double_copy
-from clearhead.explain.outputs import shown_ids
+from clearhead.explain.outputs import LensLayer, RankedToken, decided_at, lens_logits
 from clearhead.explain.rollout import rollout, rollout_to_source
 from clearhead.explain.traced_pass import trace_pass
 from clearhead.model.batch import Batch
@@ -176,7 +175,8 @@ def test_the_lens_of_the_last_layer_is_the_models_own_distribution(
         assert (last.layer, last.probability, last.rank) == (2, output.probability, output.rank)
         assert last.best == output.alternatives[:3]
     assert len(explanation.outputs[0].lens) == 3
-    assert shown_ids(explanation.outputs) <= set(explanation.pieces)
+    shown = [*explanation.outputs[0].alternatives, *explanation.outputs[0].lens[0].best]
+    assert [other.piece for other in shown] == german.vocabularies.target.pieces([other.token for other in shown])
 
 
 def test_the_lens_projects_the_states_of_each_layer(german: Translator, explanation: Explanation) -> None:
@@ -194,7 +194,7 @@ def test_the_lens_projects_the_states_of_each_layer(german: Translator, explanat
 
 
 def test_a_token_is_decided_where_it_stays_the_best() -> None:
-    best = (RankedToken(1, 0.5),)
+    best = (RankedToken(1, "▁a", 0.5),)
     lens = [LensLayer(layer, 0.5, rank, best) for layer, rank in enumerate((0, 3, 0, 0))]
     assert decided_at(lens) == 2
     assert decided_at(lens[:2]) is None

@@ -157,7 +157,7 @@ def test_changed_tokens_are_listed() -> None:
     [
         (" ", "the text is empty. Give a sentence."),
         ("cat " * 2500, "tokens, but an explanation shows at most 128"),
-        ("cat " * 40, "tokens, but this model reads at most 36. Shorten it."),
+        ("cat " * 40, "the text has 4 sentences, which are translated one by one."),
     ],
 )
 def test_a_text_that_cannot_be_read_is_refused(german: Translator, text: str, message: str) -> None:

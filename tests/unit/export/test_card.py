@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import ConfigError
-from clearhead.export.card import check_licence, write_card
+from clearhead.export.card import licence_terms, write_card
 from clearhead.export.certificate import read_certificate
 from clearhead.formats.model_folder import find_model
 
@@ -16,7 +16,8 @@ CERTIFICATE = read_certificate(FIRST / "onnx").model_copy(update={"target": "hub
 
 
 def card(folder: Path, licence: str | None, model: object = RUN) -> str:
-    write_card(model, folder, CERTIFICATE, 'He said "no".', licence)  # type: ignore[arg-type]
+    terms = licence_terms(model, "hub-folder", licence)  # type: ignore[arg-type]
+    write_card(model, folder, CERTIFICATE, 'He said "no".', terms)  # type: ignore[arg-type]
     return (folder / "README.md").read_text(encoding="utf-8")
 
 
@@ -59,8 +60,8 @@ def test_the_text_of_the_own_card_follows_one_level_deeper(tmp_path: Path) -> No
 
 
 def test_an_unknown_licence_is_refused_only_for_a_hub() -> None:
-    check_licence(RUN, "onnx", None)
+    licence_terms(RUN, "onnx", None)
     with pytest.raises(ConfigError, match="State it, such as CC-BY-4.0, or give a file with its text"):
-        check_licence(RUN, "hub-folder", None)
+        licence_terms(RUN, "hub-folder", None)
     with pytest.raises(ConfigError, match="the name of the licence has 300 characters"):
-        check_licence(replace(RUN), "hub-folder", "x" * 300)
+        licence_terms(replace(RUN), "hub-folder", "x" * 300)

@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from clearhead.errors import CheckpointError
-from clearhead.export.certificate import CERTIFICATE, Certificate, Limits, read_certificate
-from clearhead.export.certificate_text import certificate_markdown, certificate_rows, verdict
+from clearhead.export.certificate import (
+    CERTIFICATE,
+    Certificate,
+    Limits,
+    certificate_markdown,
+    certificate_rows,
+    read_certificate,
+    verdict,
+)
 
 FIRST = Path(__file__).parents[2] / "golden" / "first_release"
 

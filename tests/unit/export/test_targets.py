@@ -45,7 +45,7 @@ def test_an_unknown_format_or_precision_is_refused_with_the_choices(
         ({"architecture": "recurrent"}, "onnx", "ONNX only supports Transformers, and this model is recurrent. Export it as a hub-folder"),
         ({"architecture": "convolutional"}, "ctranslate2", "CTranslate2 only supports Transformers, and this model is convolutional"),
         ({"positions": "rotary"}, "onnx", "ONNX does not support this model: it does not support rotary positions."),
-        ({"positions": "rotary"}, "ctranslate2", "CTranslate2 does not support this model: positions = rotary is not supported."),
+        ({"positions": "rotary"}, "ctranslate2", "CTranslate2 does not support this model: it does not support rotary positions."),
         ({"shape": "decoder"}, "hub-folder", "only translation models can be exported.*has the shape decoder"),
     ],
 )  # fmt: skip

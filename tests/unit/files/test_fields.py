@@ -14,12 +14,12 @@ from clearhead.files.fields import FieldFault, find_columns, json_text
         (["a", "b", "c"], ("3", "1"), (False, [2, 0])),
         (["id", " target ", "source"], ("source", "target"), (True, [2, 1])),
         (["hello", "hallo"], ("source", "target"), (False, [0, 1])),
-        (["hello"], (None, "source"), (False, [0])),
-        (["id", "de"], (None, "de"), (True, [1])),
+        (["hello"], ("source",), (False, [0])),
+        (["id", "de"], ("de",), (True, [1])),
     ],
 )
 def test_columns_are_found_by_number_by_name_or_as_the_first_ones(
-    cells: list[str], fields: tuple[str | None, str], places: tuple[bool, list[int]]
+    cells: list[str], fields: tuple[str, ...], places: tuple[bool, list[int]]
 ) -> None:
     assert find_columns("a.tsv", cells, fields) == places
 

@@ -3,12 +3,15 @@
 import gzip
 import os
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from clearhead.errors import DataError
-from clearhead.files.line_input import Form, InputLine, LineSource, is_interactive
+from clearhead.files import lines
+from clearhead.files.line_input import Form, InputLine, LineSource, input_lines, is_interactive, whole_input
 
 
 def texts(source: LineSource) -> list[str]:
@@ -42,9 +45,9 @@ def test_a_sentence_of_the_command_line_is_a_line() -> None:
 def test_columns_are_found_by_name_and_by_number(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("id\tsource\n7\tone\n\n8\ttwo\n")
-    lines = list(LineSource.of(str(path), None, None, None).records())
-    assert lines[0] == InputLine(1, "id\tsource", "", is_header=True)
-    assert [record.text for record in lines] == ["", "one", "", "two"]
+    records = list(LineSource.of(str(path), None, None, None).records())
+    assert records[0] == InputLine(1, "id\tsource", "", is_header=True)
+    assert [record.text for record in records] == ["", "one", "", "two"]
     assert texts(LineSource.of(str(path), None, "1", None)) == ["id", "7", "", "8"]
     path.write_text("7\tone\n8\n")
     with pytest.raises(DataError, match=r"a\.tsv:2: the line has 1 columns, but column 2 is required"):
@@ -100,10 +103,10 @@ def test_lines_that_cannot_be_read_are_skipped_on_request(tmp_path: Path) -> Non
     ) as error:
         texts(LineSource(str(path)))
     assert error.value.options == {"on_fault": "skip"}
-    lines = list(LineSource(str(path), on_fault="skip").records())
-    assert [(line.number, line.text) for line in lines] == [(1, "one"), (2, ""), (3, "two"), (4, "")]
-    assert [line.fault and line.fault.reason for line in lines] == [None, "invalid UTF-8", None, "NUL byte"]
-    assert all("\0" in line.line for line in lines if line.fault), "no line that can be read has this text"
+    records = list(LineSource(str(path), on_fault="skip").records())
+    assert [(line.number, line.text) for line in records] == [(1, "one"), (2, ""), (3, "two"), (4, "")]
+    assert [line.fault and line.fault.reason for line in records] == [None, "invalid UTF-8", None, "NUL byte"]
+    assert all("\0" in line.line for line in records if line.fault), "no line that can be read has this text"
 
 
 @pytest.mark.parametrize(
@@ -138,3 +141,72 @@ def test_a_closed_standard_input_is_reported(monkeypatch: pytest.MonkeyPatch) ->
         texts(LineSource())
     assert error.value.options == ("input",)
     assert not is_interactive()
+
+
+@pytest.fixture
+def pipe_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bytes], None]]:
+    """Return a function that makes standard input a pipe with this content."""
+    with ExitStack() as stack:
+
+        def replace_input(content: bytes) -> None:
+            reader, writer = os.pipe()
+            os.write(writer, content)
+            os.close(writer)
+            monkeypatch.setattr("sys.stdin", stack.enter_context(os.fdopen(reader)))
+
+        yield replace_input
+
+
+@pytest.mark.parametrize("content", [b"a\r\nb\xe2\x80\xa8c\n\n d", b"\xef\xbb\xbfa\r\nb\xe2\x80\xa8c\n\n d\n"])
+def test_a_pipe_and_a_file_give_the_same_lines(
+    pipe_in: Callable[[bytes], None], tmp_path: Path, content: bytes
+) -> None:
+    pipe_in(content)
+    (tmp_path / "text").write_bytes(content)
+    expected = ["a", "b\u2028c", "", " d"]
+    assert list(input_lines("-")) == expected
+    assert list(input_lines(str(tmp_path / "text"))) == expected
+
+
+def test_lines_before_a_fault_are_returned(pipe_in: Callable[[bytes], None]) -> None:
+    pipe_in(b"one\ntwo\nb\xffd\n")
+    lines_read = input_lines("-")
+    assert [next(lines_read), next(lines_read)] == ["one", "two"]
+    with pytest.raises(DataError, match="standard input:3: not UTF-8: byte 0xff at byte 2. Convert"):
+        next(lines_read)
+
+
+def test_an_endless_line_is_refused(monkeypatch: pytest.MonkeyPatch, pipe_in: Callable[[bytes], None]) -> None:
+    monkeypatch.setattr(lines, "_MAX_LINE", 7)
+    pipe_in(b"short\n" + b"x" * 20)
+    with pytest.raises(DataError, match="standard input:2: the line is longer than"):
+        list(input_lines("-"))
+
+
+def test_empty_input_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pipe_in: Callable[[bytes], None]
+) -> None:
+    pipe_in(b"")
+    with pytest.raises(DataError, match="standard input is empty. Give at least one sentence."):
+        whole_input("-")
+    (tmp_path / "nothing").write_bytes(b"")
+    with pytest.raises(DataError, match="nothing is empty. Give at least one sentence."):
+        whole_input(str(tmp_path / "nothing"))
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(DataError, match="standard input is closed. Give a file."):
+        whole_input("-")
+
+
+def test_a_fifo_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        writer = os.open(path, os.O_WRONLY)
+        lines_read = input_lines(str(path))
+        os.write(writer, b"one\ntwo\n")
+        assert next(lines_read) == "one"
+        os.close(writer)
+        assert list(lines_read) == ["two"]
+    finally:
+        os.close(reader)

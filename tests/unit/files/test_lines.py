@@ -34,7 +34,7 @@ def test_a_fault_takes_the_place_of_its_line() -> None:
 def test_no_line_after_a_damaged_place_is_read(tmp_path: Path) -> None:
     path = tmp_path / "text.gz"
     path.write_bytes(gzip.compress(b"one\ntwo\n")[:-9])
-    *_, fault = read_lines(str(path), Notes())
+    *_, fault = read_lines(str(path))
     assert isinstance(fault, Fault)
     assert fault.is_fatal
 

@@ -184,7 +184,7 @@ def test_conversions_that_nobody_uses_are_deleted_after_a_month(saved: Path, cac
     ("changes", "reason"),
     [
         ({"shape": "decoder"}, "the model has the shape decoder"),
-        ({"positions": "rotary"}, "positions = rotary is not supported"),
+        ({"positions": "rotary"}, "it does not support rotary positions"),
         ({"scale_scores": False}, "it always scales attention scores"),
         ({"positions": "none"}, "positions = none is not supported"),
         ({"encoder_norm": "all"}, "a norm over all numbers"),

@@ -36,7 +36,7 @@ def test_an_export_has_the_config_of_its_model_and_the_hash_of_its_files(export:
 
 def test_what_is_written_is_read_back(export: Path) -> None:
     description = read_export(export)
-    (export / EXPORT).write_text(json.dumps(description.to_dict()))
+    (export / EXPORT).write_text(json.dumps(description.model_dump()))
     assert read_export(export) == description
 
 

@@ -6,7 +6,7 @@ pytest.importorskip("onnx", reason="it is an extra: pip install '.[onnx]'")
 
 from clearhead.formats.arrays import arrays_of
 from clearhead.formats.onnx_graph import IR_VERSION, OPSET, OnnxGraphBuilder
-from clearhead.formats.onnx_transformer import memory_names, onnx_lacks, onnx_models, past_names
+from clearhead.formats.onnx_transformer import key_value_names, onnx_lacks, onnx_models
 from clearhead.model import ModelConfig, Transformer
 from tests.parity.engine_models import toy
 
@@ -26,10 +26,10 @@ def test_the_graphs_state_their_inputs_outputs_opset_and_format() -> None:
         properties = {entry.key: entry.value for entry in model.metadata_props}
         assert properties == {"clearhead_onnx": "1", "graph": name, "precision": "float32"}
     assert [value.name for value in graphs.encoder.graph.input] == ["source"]
-    assert [value.name for value in graphs.encoder.graph.output] == ["is_hidden", *memory_names(config)]
-    inputs = ["tokens", "is_hidden", "length", *memory_names(config), *past_names(config, "past")]
+    assert [value.name for value in graphs.encoder.graph.output] == ["is_hidden", *key_value_names(config, "memory")]
+    inputs = ["tokens", "is_hidden", "length", *key_value_names(config, "memory"), *key_value_names(config, "past")]
     assert [value.name for value in graphs.step.graph.input] == inputs
-    assert [value.name for value in graphs.step.graph.output] == ["logits", *past_names(config, "next")]
+    assert [value.name for value in graphs.step.graph.output] == ["logits", *key_value_names(config, "next")]
 
 
 def test_a_tied_table_is_stored_once_under_its_name_in_a_checkpoint() -> None:

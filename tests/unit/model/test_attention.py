@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clearhead.model import Mask
-from clearhead.model.attention import Attention, KeyValues, Places, attend_fused, attend_traced
+from clearhead.model.attention import Attention, KeyValues, attend_fused, attend_traced
 from clearhead.model.mask import CAUSAL, EVERYTHING, prepare
 from clearhead.model.probe import Probe
 from clearhead.model.tracing import PartTrace
@@ -79,9 +79,7 @@ def test_rotary_attention_sees_distances_only() -> None:
     x = torch.randn(BATCH, QUERIES, 8, dtype=torch.float64)
     mask = prepare(CAUSAL, QUERIES, QUERIES, CPU)
     near, far = (torch.arange(QUERIES)[None] + shift for shift in (0, 31))
-    assert_close(
-        layer(x, None, mask, places=Places(near, near)).detach(), layer(x, None, mask, places=Places(far, far)).detach()
-    )
+    assert_close(layer(x, None, mask, places=near).detach(), layer(x, None, mask, places=far).detach())
 
 
 def test_traced_weights_sum_to_one_if_any_key_is_visible() -> None:

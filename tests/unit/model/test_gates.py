@@ -39,7 +39,8 @@ def test_a_gate_per_sentence_scales_its_sentence() -> None:
 
 def test_no_gates_return_what_they_get() -> None:
     x = torch.ones(3, 2, 5, 7)
-    assert NO_GATES.at("encoder", 1) is NO_GATES
+    assert not NO_GATES.is_on
+    assert not closed_gates(CONFIG, CPU).is_on
     assert NO_GATES.scale_outputs(x) is NO_GATES.scale_queries(x) is x
 
 
@@ -54,7 +55,7 @@ def test_open_gates_have_a_one_for_every_head_and_closed_gates_a_zero_for_the_ch
 
 def test_overwriting_keeps_the_addresses_and_copies_the_numbers() -> None:
     own, other = make_gates(CONFIG, seed=1), make_gates(CONFIG, seed=2)
-    kept = own.clone()
+    kept = own.changed(torch.clone)
     addresses = [gate.data_ptr() for gate in kept.outputs.values()]
     assert not set(addresses) & {gate.data_ptr() for gate in own.outputs.values()}
     kept.overwrite(other)

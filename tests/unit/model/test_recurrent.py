@@ -10,19 +10,26 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from clearhead.errors import ConfigError, DataError
 from clearhead.formats import load_checkpoint, save_checkpoint
 from clearhead.model import Batch, ModelConfig, check_batch
+from clearhead.model.base import Memory
 from clearhead.model.config import read_config
 from clearhead.model.gates import Gates
 from clearhead.model.mask import Mask
-from clearhead.model.memory import Memory
 from clearhead.model.probe import Probe
+from clearhead.model.recorded_steps import append_traced
 from clearhead.model.recurrent import RecurrentModel
 from clearhead.model.recurrent_attention import MemoryAttention
-from clearhead.model.recurrent_cell import CellState, TracedCell, join_weights, make_cell, run_cell
+from clearhead.model.recurrent_cell import (
+    CellState,
+    RecurrentBeams,
+    RecurrentState,
+    TracedCell,
+    join_weights,
+    make_cell,
+    run_cell,
+)
 from clearhead.model.recurrent_decoder import last_states
 from clearhead.model.recurrent_decoder_trace import decode_traced
 from clearhead.model.recurrent_encoder import RecurrentLayer, reversed_places
-from clearhead.model.recurrent_state import RecurrentBeams, RecurrentState
-from clearhead.model.recurrent_steps import append_traced
 from clearhead.steps import Trace
 from tests.tolerances import assert_close
 

@@ -10,10 +10,9 @@ import torch
 
 import clearhead
 from clearhead.model import Batch, ModelConfig
+from clearhead.model.base import Loss, Memory
 from clearhead.model.build import build_model
-from clearhead.model.loss import Loss
 from clearhead.model.mask import Mask
-from clearhead.model.memory import Memory
 from clearhead.steps import NO_TRACE, Trace, Tracer
 
 HOME = Path(clearhead.__file__).parent
@@ -23,7 +22,7 @@ NAMES_THE_CLASS = {
     "formats/head_removal.py",  # a model with fewer rows in its matrices
     "formats/marian.py",
     "formats/weights.py",
-    "explain/lens.py",  # only a Transformer has a residual stream that its output layer can read
+    "explain/outputs.py",  # only a Transformer has a residual stream that its output layer can read
     # Studies of the parts of this very architecture: its mask, positions, residuals and norms.
     *(f"studies/{name}.py" for name in ("multi_hop", "no_mask", "position_training", "stability")),
     # Interventions and pruning change or remove its heads.

@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from clearhead.decoding.engines.engine import IsWanted, always
-from clearhead.decoding.pipeline import EncodedLine, EncodedPart, Segment, SourceLine, TranslationPipeline
+from clearhead.decoding.pipeline import EncodedLine, EncodedPart, SourceLine, TranslationPipeline
 from clearhead.decoding.translation import TranslatedPart, Translation
 from clearhead.errors import DataError
 from clearhead.formats.built_in import Direction
@@ -46,7 +46,7 @@ class Worker:
         for line in lines:
             sentences = [sentence for sentence in line.text.split(". ") if sentence]
             parts = [TranslatedPart(text, " ", tuple(range(len(text.split())))) for text in sentences]
-            encoded.append(EncodedLine(line, [EncodedPart(Segment(part.ids), part) for part in parts]))
+            encoded.append(EncodedLine(line, [EncodedPart(part) for part in parts]))
         return EncodedText(cast(TranslationPipeline, self), encoded)
 
     def translation(self, line: EncodedLine) -> Translation:

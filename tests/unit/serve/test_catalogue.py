@@ -31,7 +31,7 @@ def test_without_names_the_built_in_models_are_served() -> None:
     assert described(catalogue.route(None, None)) == ("tatoeba", "en", "es", "es")
     assert described(catalogue.route(None, "English")) == ("tatoeba", "es", "en", "en")
     assert catalogue.codes == ("en", "es", "hi", "bn")
-    assert catalogue.route("en", "bn").folder.language == "bn"
+    assert catalogue.route("en", "bn").language == "bn"
 
 
 def test_the_name_of_a_direction_serves_only_this_direction() -> None:

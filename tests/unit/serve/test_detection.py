@@ -2,8 +2,7 @@
 
 import pytest
 
-from clearhead.serve.detection import DetectedLanguage, Detector
-from clearhead.serve.source_languages import SourceLanguages
+from clearhead.serve.detection import DetectedLanguage, Detector, SourceLanguages
 
 
 @pytest.fixture(scope="module")

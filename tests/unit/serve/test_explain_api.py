@@ -50,6 +50,15 @@ def test_a_given_translation_a_beam_and_sums_are_explained_as_by_the_command_lin
     assert beam.json() == from_command("explain", SENTENCE["text"], "--from", "en", "--to", "es", *flags)
 
 
+def test_the_process_has_the_priority_of_the_server_so_that_it_ends_within_its_time_on_a_busy_machine(
+    client: TestClient,
+) -> None:
+    assert client.post("/v1/explain", json={**SENTENCE, "parts": ["tokens"]}).status_code == 200
+    assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in child_pids("explain")} == {
+        os.getpriority(os.PRIO_PROCESS, 0)
+    }
+
+
 def test_parts_of_an_explanation_are_those_of_the_whole_one(client: TestClient) -> None:
     whole = client.post("/v1/explain", json={**SENTENCE, "prefix": "La"}).json()
     answer = client.post("/v1/explain", json={**SENTENCE, "prefix": "La", "parts": ["tokens", "source"]}).json()

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from clearhead.serve.api_errors import ApiError
 from clearhead.serve.document_translation import DocumentTarget, aligned, document_formats, translate_file
 from clearhead.serve.files_api import TranslatedFiles, Upload, result_name
-from clearhead.serve.request_fields import read_form
+from clearhead.serve.request_body import read_form
 from clearhead.serve.server import Server
 from clearhead.serve.settings import LimitSettings, ServeSettings
 from clearhead.serve.tickets import Client

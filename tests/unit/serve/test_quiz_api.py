@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from clearhead.quiz.draw import draw_sheet, quiz_kinds
 from clearhead.quiz.page import to_page
 from clearhead.quiz.request import QuizRequest
-from clearhead.serve.quiz_api import QuizDrawRequest, QuizMarkRequest
+from clearhead.serve.exercise_api import QuizDrawRequest, QuizMarkRequest
 from clearhead.serve.quiz_worker import draw
 from tests.unit.serve.small_app import served
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from clearhead.decoding.pipeline import EncodedLine, EncodedPart, Segment, SourceLine, TranslationPipeline
+from clearhead.decoding.pipeline import EncodedLine, EncodedPart, SourceLine, TranslationPipeline
 from clearhead.decoding.translation import TranslatedPart
 from clearhead.formats.built_in import Direction
 from clearhead.serve.catalogue import Route, ServedModel
@@ -24,7 +24,7 @@ def ticket_of(name: str, num_parts: int, num_tokens: int, task: TranslationTask 
     ticket = Ticket(task, [], Client(name), loop.create_future(), 0.0)
     loop.close()
     parts = [TranslatedPart(name, "", tuple(range(num_tokens))) for _ in range(num_parts)]
-    line = EncodedLine(SourceLine(1, name), [EncodedPart(Segment(part.ids), part) for part in parts])
+    line = EncodedLine(SourceLine(1, name), [EncodedPart(part) for part in parts])
     ticket.start(EncodedText(cast(TranslationPipeline, None), [line]))
     return ticket
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from clearhead.experiments.picture import draw_picture
 from clearhead.model.config import ModelConfig
 from clearhead.studies import STUDIES
+from clearhead.studies.picture import draw_picture
 from clearhead.training.config import load_run_config
 from clearhead.training.config_checks import model_settings
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from clearhead.model import SequenceModel, build_model
+from clearhead.model import SequenceModel
+from clearhead.studies import gradient_reach as study
 from clearhead.studies.gradient_reach import (
     KINDS,
     MEASURES,
     gradient_norms,
     make_batch,
-    make_config,
     right_answers,
 )
 from tests.unit.studies.tiny import TINY, measured
@@ -20,8 +20,7 @@ SIZES = replace(TINY["gradient-reach"], lengths=(2, 11), num_words=11, blocks=2)
 
 
 def make_model(name: str, kind: str) -> SequenceModel:
-    torch.manual_seed(3)
-    return build_model(make_config(name, kind, SIZES))
+    return study.make_model(name, kind, SIZES, 3)
 
 
 def test_a_convolutional_language_model_has_a_gradient_of_exactly_0_outside_of_its_receptive_field() -> None:
@@ -68,7 +67,7 @@ def test_the_norm_is_that_of_a_difference_quotient() -> None:
 
 def test_sentences_have_different_words_and_end_with_the_first() -> None:
     random = torch.Generator().manual_seed(0)
-    recall, reverse = (make_batch(kind, 5, SIZES)(7, random) for kind in reversed(KINDS))
+    recall, reverse = (make_batch(kind, 5, SIZES)(7, random) for kind in reversed(tuple(KINDS)))
     assert recall.target is not None
     assert reverse.source is not None
     assert reverse.target is not None

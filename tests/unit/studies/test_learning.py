@@ -24,8 +24,9 @@ def test_a_model_learns_and_every_model_gets_the_same_batches() -> None:
     before = loss_on(model, batch)
     assert share_right(model, batch) < 0.2
     curve = learner.train(model, "copy")
-    assert len(curve.losses) == len(curve.seconds) == 150
-    assert curve.seconds == sorted(curve.seconds)
+    assert len(curve.losses) == 150
+    assert curve.seconds > 0
+    assert 2 * 32 * 150 < curve.num_tokens <= 4 * 32 * 150  # two or three words and the end
     assert curve.final_loss() < 0.1 < 1.0 < before
     assert share_right(model, batch) > 0.9
     shorter = Learner(TASK.batch, StudyRecipe(2, batch=32), seed=5)

@@ -3,24 +3,24 @@
 import pytest
 import torch
 
-from clearhead.experiments import ResultTable
 from clearhead.model import Batch, build_model
-from clearhead.studies.length_cost import COMPARED, bytes_of, finding_of, step_bytes
-from clearhead.studies.variants import VARIANTS, matched_config
+from clearhead.studies import ResultTable
+from clearhead.studies.length_cost import bytes_of, finding_of, step_bytes
+from clearhead.studies.variants import LANGUAGE_MODELS, VARIANTS, matched_config
 from tests.unit.studies.tiny import measured
 
 SHARED = {"shape": "decoder", "source_vocabulary": 11, "decoder_blocks": 1, "dropout": 0.0, "max_length": 200}
 
 
 def test_only_the_past_of_a_transformer_grows() -> None:
-    for name in COMPARED.values():
+    for name in LANGUAGE_MODELS.values():
         first, last = map(float, measured("length-cost").tables[1].column(f"{name}, MiB"))
         assert (last > first) == (name == "Transformer")
         assert first > 0
 
 
 def test_the_memory_of_a_step_is_linear_in_its_tokens() -> None:
-    for name in COMPARED:
+    for name in LANGUAGE_MODELS:
         model = build_model(matched_config(VARIANTS[name], SHARED, 12))
         sizes = [step_bytes(model, Batch(target=torch.full((1, n), 5), is_padded=False)) for n in (64, 128, 192)]
         assert sizes[1] - sizes[0] > 64 * 12 * 4  # more than one number of every token and column

@@ -7,29 +7,34 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.studies.multi_hop import (
+from clearhead.studies.hop_task import (
     CHAINS,
-    LAYERS,
-    LOOKS,
-    MODELS,
     NUM_NAMES,
     NUM_RESERVED,
     NUM_WORDS,
     ROOM,
+    THING,
+    WORDS,
+    draw_stories,
+    last_mention,
+    path_of,
+    text_of,
+)
+from clearhead.studies.multi_hop import (
+    LAYERS,
+    LOOKS,
+    MODELS,
+    PATH,
     SMALL,
     TESTS,
-    THING,
     WIDE,
-    WORDS,
     HopSizes,
     accuracies,
     answer_logits,
     answers,
-    draw_stories,
-    last_mention,
+    attention_maps,
+    look_inside,
     make_model,
-    path_of,
-    text_of,
     train,
 )
 from tests.unit.studies.tiny import TINY, measured
@@ -162,19 +167,66 @@ def test_all_depths_have_nearly_as_many_parameters_and_the_control_twice_as_many
     assert 2 * max(depths) < counts[WIDE] < 2.1 * max(depths)
 
 
-def test_the_story_is_shown_with_the_weights_of_every_head_and_its_answer_without_each() -> None:
-    result = measured("multi-hop")
-    table, story, heads = result.tables
-    assert sorted(hop for hop in story.column("hop") if hop) == ["1", "2", "3", "?"]
+def test_the_story_is_shown_with_the_attention_along_its_path() -> None:
+    table, story, weights, _ = measured("multi-hop").tables
+    assert sorted(word for word in story.column("leads to") if word) == sorted(PATH)
     best = max(LAYERS, key=dict(zip(table.column("model"), table.column("3 hops"), strict=True)).__getitem__)
-    assert list(zip(heads.column("layer"), heads.column("head"), strict=True)) == [
-        *((layer + 1, f"head {head}") for layer in range(MODELS[best][0]) for head in (1, 2))
+    assert list(zip(weights.column("layer"), weights.column("head"), strict=True)) == [
+        (layer + 1, name) for layer in range(MODELS[best][0]) for name in ("head 1", "head 2", "rollout")
     ]
     for look in LOOKS:
-        assert all(0 < weight < 1 for weight in heads.column(look))
-    chances = heads.column("P(right answer) without it")
+        assert all(0 < weight < 1 for weight in weights.column(look))
+
+
+def test_the_rollout_is_that_of_the_mean_of_the_heads() -> None:
+    _, _, weights, _ = measured("multi-hop").tables
+    for look in LOOKS:
+        first, second, rollout = weights.column(look)[:3]
+        assert rollout == pytest.approx((first + second) / 4)  # half of the mean; no residual leads to another place
+
+
+@torch.no_grad()
+def test_he_is_asked_in_the_same_story() -> None:
+    model = make_model("2 layers", SIZES, 0).eval()
+    story, weights, _ = look_inside(model, SIZES, 0)
+    texts = story.column("place")
+    path = {word: texts[story.column("leads to").index(word)] for word in PATH}
+    places = torch.tensor([encoded(text) for text in texts])
+    places[texts.index(path["?"])] = encoded(path["?"].replace(": it", ": he"))
+    maps = attention_maps(model, places)
+    query, key = (texts.index(path[word]) for word in ("?", "brother"))
+    assert weights.column("he → brother") == tuple(maps[:, :, query, key].flatten().tolist())
+    assert path["?"].split(": ")[0] == path["brother"].split(": ")[0]
+
+
+def encoded(text: str) -> int:
+    before, word = (WORDS.index(part) for part in text.split(": "))
+    return NUM_WORDS * before + word
+
+
+def test_a_random_head_is_removed_beside_those_that_look() -> None:
+    *_, weights, removals = measured("multi-hop").tables
+    rows = [row for row in weights.rows if row[1] != "rollout"]
+    names = [f"head {layer}.{str(head)[-1]}" for layer, head, *_ in rows]
+    assert [str(name)[: len("head 1.1")] for name in removals.column("without")] == names
+    roles = [str(name)[len("head 1.1") :] for name in removals.column("without")]
+    assert roles.count(" (random)") == 1
+    for index, look in enumerate(list(LOOKS)[:4], start=2):
+        strongest = max(range(len(rows)), key=lambda number: rows[number][index])
+        assert roles[strongest] in {f" ({other})" for other in LOOKS}, look
+        assert roles[strongest] != " (random)"
+    chances = removals.column("P(right answer)")
     assert all(0 < chance < 1 for chance in chances)
     assert len(set(chances)) == len(chances)
+
+
+def test_with_another_seed_another_head_may_be_the_random_one() -> None:
+    model = make_model("4 layers", SIZES, 0).eval()
+    drawn = set()
+    for seed in range(6):
+        *_, removals = look_inside(model, SIZES, seed)
+        drawn |= {name for name in removals.column("without") if "random" in str(name)}
+    assert len(drawn) > 1
 
 
 @pytest.mark.slow

@@ -2,8 +2,8 @@
 
 import torch
 
-from clearhead.experiments import ResultTable
 from clearhead.model import Batch, ModelConfig, Transformer
+from clearhead.studies import ResultTable
 from clearhead.studies.no_mask import UnmaskedTransformer, finding_of, shortened
 from tests.unit.studies.tiny import measured
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from clearhead.model import Batch, build_model
-from clearhead.studies.readers import SMALL, right_words, run
+from clearhead.studies import run_study
+from clearhead.studies.readers import SMALL, right_words
 from clearhead.studies.variants import VARIANTS, matched_config
 from tests.unit.studies.tiny import TINY, measured
 
@@ -26,7 +27,7 @@ def test_words_count_at_their_place_and_the_end_only_for_sentences() -> None:
     model = build_model(config).eval()
     written = torch.full((2, 4), 5)
     target = torch.tensor([[5, 5, 5, 2], [5, 7, 2, 0]])
-    import clearhead.studies.readers as module
+    import clearhead.studies.learning as module
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "greedy", lambda model, source, length: written)
@@ -37,5 +38,5 @@ def test_words_count_at_their_place_and_the_end_only_for_sentences() -> None:
 
 
 def test_variants_can_be_chosen() -> None:
-    result = run(0, replace(TINY["readers"], variants=("convolutional",)))
+    result = run_study("readers", sizes=replace(TINY["readers"], variants=("convolutional",)))
     assert result.tables[0].column("variant") == ("convolutional",)

@@ -6,12 +6,14 @@ import sys
 import pytest
 import torch
 
+from clearhead.errors import ClearheadError
 from clearhead.studies.registry import STUDIES, find_study, run_study
 from tests.unit.studies.tiny import TINY, measured
 
 
-def test_a_study_is_the_module_of_its_name() -> None:
-    assert find_study("teacher-forcing").__name__ == "clearhead.studies.teacher_forcing"
+def test_an_unknown_experiment_gets_a_close_match() -> None:
+    with pytest.raises(ClearheadError, match=r"'varience' is not an experiment\. Did you mean 'variance'\?"):
+        find_study("varience")
 
 
 def test_the_list_needs_no_torch() -> None:
@@ -23,7 +25,7 @@ def test_the_list_needs_no_torch() -> None:
 def test_a_study_is_run_with_one_thread_at_its_small_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     before, counts = torch.get_num_threads(), set()
     monkeypatch.setattr(find_study("teacher-forcing"), "SMALL", TINY["teacher-forcing"])
-    result = run_study("teacher-forcing", 0, lambda *_: counts.add(torch.get_num_threads()))
+    result = run_study("teacher-forcing", show=lambda *_: counts.add(torch.get_num_threads()))
     assert counts == {1}
     assert torch.get_num_threads() == before
     assert result.tables[0].column("words") == measured("teacher-forcing").tables[0].column("words")

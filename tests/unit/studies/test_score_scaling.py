@@ -1,11 +1,9 @@
 """Scaled and unscaled scores: measured before training."""
 
 import pytest
-import torch
 
-from clearhead.model import build_model
 from clearhead.studies.learning import held_out
-from clearhead.studies.score_scaling import look_at_scores, make_config
+from clearhead.studies.score_scaling import look_at_scores, make_model
 from clearhead.studies.tasks import Task
 from tests.unit.studies.tiny import measured
 
@@ -22,7 +20,6 @@ def test_the_variance_of_scores_grows_by_the_width_of_a_head() -> None:
     task = Task("reverse", 5, 5)
     batch, variances = held_out(task.batch, 20, 0), []
     for is_scaled in (True, False):
-        torch.manual_seed(0)
-        model = build_model(make_config(task, 24, 2, is_scaled=is_scaled))
+        model = make_model(task, 24, 2, 0, is_scaled=is_scaled)
         variances.append(look_at_scores(model, batch)[0])
     assert variances[1] == pytest.approx(12 * variances[0], rel=1e-4)

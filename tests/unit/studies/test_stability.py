@@ -6,17 +6,15 @@ import pytest
 import torch
 from torch import nn
 
-from clearhead.experiments import ResultTable
 from clearhead.model import Batch
+from clearhead.studies import run_study, stability
 from clearhead.studies.learning import Learner, LearningCurve, held_out
 from clearhead.studies.stability import (
     VARIANTS,
     BatchNorm,
     NoNorm,
     NoResidual,
-    finding_of,
     make_model,
-    run,
     shown,
 )
 from clearhead.studies.tasks import Task
@@ -26,7 +24,7 @@ TASK = Task("reverse", 2, 4)
 
 
 def test_the_table_has_a_row_for_every_variant_with_and_without_warm_up() -> None:
-    (table,) = measured("stability").tables
+    table, _ = measured("stability").tables
     assert [row[:2] for row in table.rows] == [(name, warm) for name in VARIANTS for warm in ("yes", "no")]
     assert table.columns[2:] == ("rate 0.001", "rate 100")
 
@@ -63,12 +61,13 @@ def test_batch_norm_depends_on_the_other_sentences_in_training_only() -> None:
     assert torch.equal(norm(x)[:1], norm(x[:1]))
 
 
-def test_the_finding_follows_the_numbers() -> None:
-    cells = {("pre-norm", "yes"): "0.1 learned", ("pre-norm", "no"): "0.2 learned", ("post-norm", "yes"): "0.1 learned"}
-    rows = tuple((name, word, cells.get((name, word), "1 learning")) for name in VARIANTS for word in ("yes", "no"))
-    text = finding_of(ResultTable("", ("variant", "warm-up", "rate 0.01"), rows))
-    assert text.startswith("Runs that learned the task, of 2 each: pre-norm 2; post-norm 1; no norms 0;")
-    assert text.endswith("With warm-up 2 runs learned it, and without 1.")
+def test_the_second_table_counts_how_the_trainings_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = iter(("0.1 learned", "0.2 learned", "1 learning", "0.1 learned"))
+    monkeypatch.setattr(stability, "shown", lambda loss, chance: next(cells, "2 stuck"))
+    monkeypatch.setattr(Learner, "train", lambda *_: LearningCurve([]))
+    _, endings = run_study("stability", sizes=TINY["stability"]).tables
+    assert endings.columns == ("variant", "learned", "learning", "stuck", "diverged")
+    assert list(endings.rows) == [(name, *((3, 1, 0, 0) if name == "pre-norm" else (0, 0, 4, 0))) for name in VARIANTS]
 
 
 @pytest.mark.parametrize(
@@ -88,5 +87,5 @@ def test_a_cell_shows_the_loss_and_how_the_training_ended(loss: float, cell: str
 def test_a_training_that_stopped_shows_where() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Learner, "train", lambda *_: LearningCurve([2.0] * 6, has_diverged=True))
-        cells = run(0, TINY["stability"]).tables[0].column("rate 100")
+        cells = run_study("stability", sizes=TINY["stability"]).tables[0].column("rate 100")
     assert set(cells) == {"diverged at 7"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearhead.experiments import ResultTable
+from clearhead.studies import ResultTable
 from clearhead.studies.learning import held_out
 from clearhead.studies.tasks import Task
 from clearhead.studies.teacher_forcing import finding_of, make_model, one_by_one

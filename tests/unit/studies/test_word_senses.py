@@ -69,11 +69,12 @@ def test_each_word_is_measured_by_itself() -> None:
     # Two words with the same sense direction and different offsets; the cue at place 5 is not in the vectors.
     words, senses, cues, known = (np.array(values) for values in np.indices((2, 2, 2, 4)).reshape(4, -1))
     vectors = np.stack([100.0 * words + 1.0, np.where(cues == 0, senses, 0.0)], axis=1)[None]
-    data = OccurrenceVectors(vectors, words, senses, np.where(cues == 0, 1, 5), known % 2, np.ones(len(words)))
+    data = OccurrenceVectors(
+        vectors, words, senses, np.where(cues == 0, 1, 5), known % 2 == 1, np.ones(len(words), bool)
+    )
     (layer,) = measure_layers(data, (1, 5))
-    assert layer.centroid_by_cue == (1.0, 0.5)
-    assert layer.linear_by_cue == (1.0, 0.5)
-    assert layer.centroid == 0.75
+    assert layer.centroid.tolist() == [1.0, 0.5]
+    assert layer.linear.tolist() == [1.0, 0.5]
 
 
 def test_static_vectors_are_exactly_a_guess_in_every_variant() -> None:

@@ -5,7 +5,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from tests.unit.studies.test_sense_measures import equal_vectors
 
 ROOT = Path(__file__).parents[3]
 FEW = "".join(
@@ -122,3 +125,40 @@ def test_options_that_do_not_fit_are_refused(
         full_form.main()
     assert stopped.value.code == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("num_senses", [2, 3])
+def test_equal_vectors_give_exactly_the_share_of_a_guess(full_form: Any, num_senses: int) -> None:
+    senses = [sense for sense in range(num_senses) for _ in range(13)]
+    vectors = equal_vectors(len(senses))
+    assert full_form.read_by_others(vectors, senses) == pytest.approx(1 / num_senses, abs=1e-15)
+    assert full_form.read_linearly_by_others(vectors, senses) == pytest.approx(1 / num_senses, abs=1e-15)
+
+
+def test_one_vector_of_each_sense_is_left_out_at_a_time(full_form: Any) -> None:
+    vectors = np.array([[0.0], [1.0], [5.0], [3.0], [4.0], [4.5]])
+    # Without 0 and 3, the centroids are 3 and 4.25; without 1 and 4, 2.5 and 3.75; without 5 and 4.5, 0.5 and 3.5.
+    # All are nearer to their own one, except 3 and 5.
+    assert full_form.read_by_others(vectors, [0, 0, 0, 1, 1, 1]) == pytest.approx(4 / 6)
+
+
+def test_vectors_without_information_give_a_guess_and_not_less(full_form: Any) -> None:
+    random = np.random.default_rng(11)
+    senses = [0] * 8 + [1] * 8
+    shares = [full_form.read_by_others(random.normal(size=(16, 31)), senses) for _ in range(300)]
+    assert np.mean(shares) == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_linear_map_ignores_a_direction_that_hides_the_sense_from_centroids(full_form: Any) -> None:
+    random = np.random.default_rng(2)
+    senses = [0, 1] * 60
+    vectors = np.stack([np.array(senses) * 1.0, 40.0 * random.normal(size=120)], axis=1)
+    vectors[:, 0] += 0.05 * random.normal(size=120)
+    vectors[:, 1] *= 0.1
+    assert full_form.read_linearly_by_others(vectors, senses) > 0.95 > full_form.read_by_others(vectors, senses) + 0.05
+
+
+def test_senses_of_different_numbers_are_refused(full_form: Any) -> None:
+    for read in (full_form.read_by_others, full_form.read_linearly_by_others):
+        with pytest.raises(AssertionError, match="every sense needs the same number of vectors"):
+            read(np.zeros((3, 2)), [0, 0, 1])

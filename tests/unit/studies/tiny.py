@@ -1,10 +1,9 @@
-"""Every study at sizes that take a second, run once in a process of the tests."""
+"""The result of every study, those that train models at sizes that take a second, run once in a process of the tests."""
 
 from functools import cache
 from typing import Any
 
-from clearhead.experiments import Experiment
-from clearhead.studies import find_study
+from clearhead.studies import Experiment, run_study
 from clearhead.studies.gradient_reach import ReachSizes
 from clearhead.studies.length_cost import LengthCostSizes
 from clearhead.studies.multi_hop import HopSizes
@@ -44,11 +43,5 @@ TINY: dict[str, Any] = {
 
 @cache
 def measured(name: str) -> Experiment:
-    """Return a tiny study of seed 0."""
-    return run_tiny(name, 0)
-
-
-def run_tiny(name: str, seed: int) -> Experiment:
-    """Run a study at its tiny sizes."""
-    result: Experiment = find_study(name).run(seed, TINY[name])
-    return result
+    """Return a study of seed 0, at its tiny sizes if it trains models."""
+    return run_study(name, sizes=TINY.get(name))

@@ -71,7 +71,9 @@ def test_the_page_names_every_section_and_every_file_of_a_run(train_page: str) -
         assert name == "run" or f"`{name}`" in train_page, f"{name} is not explained"
     folder = run.RunFolder("runs/own")
     named = [run.CONFIG, run.ENVIRONMENT, run.DATA, run.METRICS, run.OUTCOME, run.CARD]
-    named += [path.name for path in (folder.tokeniser, folder.checkpoints, folder.best, folder.last, folder.curves)]
+    named += [
+        path.name for path in (folder.path / "tokeniser", folder.checkpoints, folder.best, folder.last, folder.curves)
+    ]
     shown = train_page.partition("## The run folder")[2].partition("```\n\n")[0]
     for name in named:
         assert re.search(rf"\b{re.escape(name)}\b", shown), f"{name} is not in the folder on the page"

@@ -64,10 +64,10 @@ def test_a_loss_that_is_no_number_stops_with_a_sentence_and_its_batch(
     saved = json.loads(place.read_text())
     (batch,) = faults.batches
     assert batch.target is not None
-    ids = [token for pair in saved["pairs"] for token in pair["target_ids"]]
+    ids = [token for row in saved["rows"] for token in row["target_ids"]]
     assert saved["step"] == 7
     assert sorted(ids) == sorted(token for token in batch.target.flatten().tolist() if token != 0)
-    assert saved["pairs"][0]["source"].endswith("</s>")
+    assert saved["rows"][0]["source"].endswith("</s>")
     assert [line["step"] for line in metrics(tmp_path / "run") if "loss" in line] == [3, 6]
     assert [path.name for path in checkpoints(tmp_path / "run/checkpoints")][-1] == "step-00000005"
 
@@ -143,11 +143,11 @@ def test_the_saved_batch_of_a_classifier_has_its_labels(tmp_path: Path, monkeypa
             tmp_path / "run", task="classify", data={"train": [corpus], "valid": None}, validation={"metric": None},
             model={"decoder_blocks": None},
         )  # fmt: skip
-    pairs = json.loads((tmp_path / "run" / FOLDER / "step-00000001.json").read_text())["pairs"]
-    assert pairs
-    for pair in pairs:
-        number = len(pair["source_ids"]) - 2
-        assert pair["label"] == ("odd", "even")[number % 2]
+    rows = json.loads((tmp_path / "run" / FOLDER / "step-00000001.json").read_text())["rows"]
+    assert rows
+    for row in rows:
+        number = len(row["source_ids"]) - 2
+        assert row["label"] == ("odd", "even")[number % 2]
 
 
 # Memory

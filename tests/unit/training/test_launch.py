@@ -144,7 +144,7 @@ def test_changed_settings_are_named_with_their_old_value() -> None:
 def test_several_seeds_give_a_mean_and_a_spread(tmp_path: Path, loop: FakeLoop) -> None:
     report = train_seeds(config_with(seed=3), tmp_path / "runs", 3, console=quiet())
     assert loop.calls == [(3, False, "seed-3"), (4, False, "seed-4"), (5, False, "seed-5")]
-    (spread,) = report.spreads
+    (spread,) = report.spreads.values()
     # 33, 34, 35: the mean is 34, and √((1 + 0 + 1) / 2) = 1.
     assert (spread.mean, spread.deviation, dict(spread.values)) == (34.0, 1.0, {3: 33.0, 4: 34.0, 5: 35.0})
     assert str(spread) == f"BLEU 34 ± 1 (3 seeds; {SIGNATURE})"
@@ -158,7 +158,7 @@ def test_several_seeds_give_a_mean_and_a_spread(tmp_path: Path, loop: FakeLoop) 
 def test_seeds_resume_where_they_were_interrupted(tmp_path: Path, loop: FakeLoop) -> None:
     loop.stops = ["steps", "interrupted", "steps"]
     first = train_seeds(least(), tmp_path / "runs", 3, console=quiet())
-    assert (first.is_interrupted, list(first.outcomes), first.spreads[0].deviation) == (True, [1, 2], None)
+    assert (first.is_interrupted, list(first.outcomes), first.spreads["bleu"].deviation) == (True, [1, 2], None)
     with pytest.raises(
         RunError,
         match=r"runs is not empty, and files are not overwritten\. Choose another folder, or resume the seeds in it\.$",
@@ -167,18 +167,18 @@ def test_seeds_resume_where_they_were_interrupted(tmp_path: Path, loop: FakeLoop
     loop.calls.clear()
     second = train_seeds(least(), tmp_path / "runs", 3, resume=True, console=quiet())
     assert loop.calls == [(2, True, "seed-2"), (3, False, "seed-3")]
-    assert (second.is_interrupted, second.spreads[0].mean) == (False, 32.0)
+    assert (second.is_interrupted, second.spreads["bleu"].mean) == (False, 32.0)
 
 
 def test_scores_with_different_signatures_have_no_mean() -> None:
     outcomes = {seed: Outcome(7, 1.0, "steps", {"bleu": KeptScore("BLEU", 30.0, f"v:{seed}")}) for seed in (3, 5)}
     with pytest.raises(RunError, match=r"BLEU has different signatures \(v:3; v:5\): its values cannot be averaged\."):
-        summarise(outcomes, 2)
+        summarise(outcomes)
 
 
 def test_seeds_without_scores_are_still_reported() -> None:
-    report = summarise({3: Outcome(7, 1.0, "steps"), 5: Outcome(7, 1.0, "interrupted")}, 2)
-    assert report.spreads == ()
+    report = summarise({3: Outcome(7, 1.0, "steps"), 5: Outcome(7, 1.0, "interrupted")})
+    assert report.spreads == {}
     assert report.is_interrupted
 
 

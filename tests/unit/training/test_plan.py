@@ -22,7 +22,7 @@ from clearhead.training.launch import launch
 from clearhead.training.plan import PlanRequest, RunPlan, make_plan
 from clearhead.training.plan_measure import Speed, measure, sample_batches
 from clearhead.training.plan_report import plan_table, plan_yaml
-from clearhead.training.plan_rule import SIZES, Choice, Situation
+from clearhead.training.plan_rule import SIZES, Choice
 from clearhead.training.prepare import prepare
 from clearhead.training.progress import Reporter
 from clearhead.training.run import RunFolder
@@ -44,7 +44,7 @@ def example() -> RunPlan:
     assert config is not None
     assert not mistakes
     speed = Speed(0.02, 8000.0, 11_300_000, 3 * 2**30)
-    return RunPlan(config, CHOICES, speed, Situation(27_840, 380_000, 400_000, 50.0, "cuda"), ("Too little text.",))
+    return RunPlan(config, "cuda", 27_840, 50.0, speed, ("Too little text.",), CHOICES)
 
 
 def test_a_plan_is_shown_as_a_table_with_its_figures_and_warnings() -> None:
@@ -105,7 +105,7 @@ def test_a_plan_uses_a_sample_of_a_text_that_is_too_long_for_the_time(
     plan = plan_in(tmp_path, request)
     text = plan.choices[0]
     assert (text.name, text.value, text.settings) == ("text", "211 of 601 pairs", {})
-    assert plan.situation.num_pairs < 211
+    assert plan.num_pairs < 211
     assert plan.config.text.max_sentences == 307
     assert "max_sentences: 307" in plan_yaml(plan)
     assert any(
@@ -203,7 +203,7 @@ def test_a_test_set_is_translated_and_scored_at_the_end(tmp_path: Path) -> None:
     read = RunFolder(tmp_path / "run").read_outcome()
     assert read is not None
     assert read.samples == outcome.samples
-    assert run_test(RunFolder(tmp_path / "run"), config).samples == outcome.samples
+    assert run_test(RunFolder(tmp_path / "run"), config, outcome).samples == outcome.samples
 
 
 def test_a_test_set_is_only_for_translation() -> None:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from clearhead.training import plan_measure as module
 from clearhead.training.config import check_run_config
-from clearhead.training.plan_measure import Forecast, Speed, make_forecast
+from clearhead.training.plan_measure import Forecast, Speed, forecast_warnings, make_forecast
 from clearhead.training.progress import Reporter
 from clearhead.training.run import RunFolder
 from tests.unit.training.runs import settings_of
@@ -31,11 +31,11 @@ def test_the_time_follows_from_the_measured_speed() -> None:
 
 
 def test_a_long_warm_up_and_a_time_limit_are_warnings() -> None:
-    assert example(warm_up=200, minutes=1).warnings == [
+    assert forecast_warnings(example(warm_up=200, minutes=1)) == (
         "The warm-up takes 200 of 280 updates, more than half of the run. The model will learn little. Lower "
         "training.warm_up or train longer.",
         "training.minutes = 1 stops the run after about 120 of 280 updates.",
-    ]
+    )
 
 
 def test_a_config_is_prepared_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

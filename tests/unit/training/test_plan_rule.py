@@ -155,20 +155,20 @@ def test_the_number_of_updates_is_stated_once_when_it_is_known() -> None:
 
 def test_a_cpu_has_no_time_for_r_drop() -> None:
     short = choose_recipe(SIZES[1], situation(BENGALI, 540, "cpu"), 6_000)
-    assert (short.r_drop, short.dropout) == (0.0, 0.1)
+    assert (short.r_drop, short.choices[2].settings["model.dropout"]) == (0.0, 0.1)
     assert "R-Drop would halve the number of updates" in short.choices[-1].reason
     long = choose_recipe(SIZES[1], situation(BENGALI, 5_400, "cpu"), 6_000)
-    assert (long.r_drop, long.dropout) == (5.0, 0.3)
+    assert (long.r_drop, long.choices[2].settings["model.dropout"]) == (5.0, 0.3)
 
 
 def test_text_that_is_read_often_is_regularised() -> None:
     size = SIZES[2]
     often = choose_recipe(size, situation(CAPTIONS, 90, "cuda"), 700_000)
-    assert (often.r_drop, often.dropout) == (5.0, 0.3)
+    assert (often.r_drop, often.choices[2].settings["model.dropout"]) == (5.0, 0.3)
     seldom = choose_recipe(size, situation(PARLIAMENT, 90, "cuda"), 700_000)
-    assert (seldom.r_drop, seldom.dropout) == (0.0, 0.1)
+    assert (seldom.r_drop, seldom.choices[2].settings["model.dropout"]) == (0.0, 0.1)
     once = choose_recipe(SIZES[1], situation(PARLIAMENT, 500, "cpu"), 5_000)
-    assert (once.r_drop, once.dropout) == (0.0, 0.0)
+    assert (once.r_drop, once.choices[2].settings["model.dropout"]) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(

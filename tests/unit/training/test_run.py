@@ -12,8 +12,9 @@ import pytest
 from clearhead import __version__
 from clearhead.errors import RunError
 from clearhead.training.outcome import KeptScore, Outcome
-from clearhead.training.run import CorpusRecord, RunFolder
+from clearhead.training.run import RunFolder
 from tests.unit.training.configs import least
+from tests.unit.training.fake_loop import corpus_record
 
 BLEU = KeptScore("BLEU", 31.7, "nrefs:1|case:mixed")
 HOLD = (
@@ -104,7 +105,7 @@ def test_a_run_that_stopped_before_its_first_update_makes_room(tmp_path: Path) -
         (folder.path / "mine.txt").write_text("not the run's")
     with RunFolder.create(tmp_path / "run", least()) as folder:
         assert not (folder.path / "data.json").exists()
-        assert not folder.tokeniser.exists()
+        assert not (folder.path / "tokeniser").exists()
         assert (folder.path / "mine.txt").read_text() == "not the run's"
 
 
@@ -200,7 +201,7 @@ def test_metrics_that_are_a_link_are_replaced_and_write_no_other_file(tmp_path: 
 def test_data_and_outcome_are_read_back(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         assert (folder.read_data(), folder.read_outcome()) == ({}, None)
-        folder.write_data([CorpusRecord("data.train.0", {"a.en": "ab12"}, 13, 11, {"empty": 2})], {"pieces": 97})
+        folder.write_data([corpus_record("data.train.0", {"a.en": "ab12"}, 13, 11, {"empty": 2})], {"pieces": 97})
         assert folder.read_data() == {
             "corpora": [
                 {

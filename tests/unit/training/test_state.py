@@ -18,6 +18,7 @@ from clearhead.errors import CheckpointError
 from clearhead.files.manifest import MANIFEST
 from clearhead.formats import load_checkpoint
 from clearhead.training import state as state_module
+from clearhead.training.outcome import KeptScore
 from clearhead.training.state import (
     Progress,
     checkpoints,
@@ -35,7 +36,7 @@ from tests.unit.training.models import settings, tiny_batch, tiny_model
 
 PROGRESS = Progress(
     step=7, position=Position(1, 2, 3), seconds=11.5, num_tokens=1301, best=0.25, best_loss=1.75, best_step=5,
-    best_scores={"bleu": {"name": "BLEU", "value": 0.25, "signature": "x"}}, num_worse=2, judged_step=6,
+    best_scores={"bleu": KeptScore("BLEU", 0.25, "x")}, num_worse=2, judged_step=6,
     lowest_loss=1.5, parts=4,
 )  # fmt: skip
 
@@ -154,7 +155,7 @@ DAMAGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a position that is no number": (change(position={"epoch": "x", "block": 0, "batch": 0}), "position.epoch = 'x'"),
     "a negative position": (change(position={"epoch": -1, "block": 0, "batch": 0}), "update 7 and position -1, 0, 0"),
     "another update": (change(step=9), "it says update 9 and position 0, 0, 0, which is not possible in step-00000007"),
-    "a score without a value": (change(best_scores={"bleu": {"name": "BLEU"}}), "the score bleu is incomplete"),
+    "a score without a value": (change(best_scores={"bleu": {"name": "BLEU"}}), "best_scores.bleu.value = "),
     "scores in a list": (change(best_scores=[1]), "best_scores = [1] is not valid"),
     "a missing key": (lambda index: index.pop("position"), "it has no position."),
 }
@@ -189,9 +190,18 @@ def test_a_state_of_the_first_version_is_read_unless_it_was_rolled_back(tmp_path
 
 
 TENSORS: dict[str, tuple[Callable[[dict[str, Tensor]], object], str]] = {
-    "missing": (lambda tensors: tensors.pop("sums"), r"lacks 1 tensors of this run \(sums …\)"),
-    "no random state": (lambda tensors: tensors.pop("random.cpu"), r"lacks 1 tensors of this run \(random.cpu …\)"),
-    "extra": (lambda tensors: tensors.update(more=torch.zeros(1)), r"has 1 tensors that this run has not \(more …\)"),
+    "missing": (
+        lambda tensors: tensors.pop("sums"),
+        r"other tensors than this run: 1 are only in one of them \(sums …\)",
+    ),
+    "no random state": (
+        lambda tensors: tensors.pop("random.cpu"),
+        r"other tensors than this run: 1 are only in one of them \(random.cpu …\)",
+    ),
+    "extra": (
+        lambda tensors: tensors.update(more=torch.zeros(1)),
+        r"other tensors than this run: 1 are only in one of them \(more …\)",
+    ),
     "shape": (
         lambda tensors: tensors.update(sums=torch.zeros(5, dtype=torch.float64)),
         r"sums is 5 \(float64\) instead",
@@ -287,7 +297,8 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> Non
     plain = Updater(tiny_model(), settings(), is_compiled=False, precision=torch.float32)
     place = save_state(tmp_path, plain, PROGRESS)
     with pytest.raises(
-        CheckpointError, match=r"lacks \d+ tensors of this run \(average\..*It was written with another config"
+        CheckpointError,
+        match=r"other tensors than this run: \d+ are only in one of them \(average\..*It was written with another config",
     ):
         load_state(place, make_updater())
 

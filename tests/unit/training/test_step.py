@@ -107,7 +107,7 @@ def test_gradients_do_not_leak_into_the_next_update(monkeypatch: pytest.MonkeyPa
 def test_a_cpu_without_memory_halves_the_batch_too(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     updater = make_updater()
     monkeypatch.setattr(step_module, "objective", only(3, error))
-    assert updater.step([tiny_batch(11)], RATE, 1)
+    updater.step([tiny_batch(11)], RATE, 1)
     assert updater.parts == 4
 
 

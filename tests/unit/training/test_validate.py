@@ -51,7 +51,7 @@ def test_the_loss_is_that_of_the_sentences_one_by_one(tmp_path: Path, task: Task
     with torch.no_grad():
         for i in range(len(store)):
             source, target = (
-                torch.from_numpy(side.row(i).astype("int64"))[None] for side in (store.source, store.target)
+                torch.from_numpy(side.rows([i])[0].astype("int64"))[None] for side in (store.source, store.target)
             )
             match task:
                 case "classify":

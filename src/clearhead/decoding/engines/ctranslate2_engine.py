@@ -19,15 +19,14 @@ from typing import Any
 from clearhead.decoding.engines.engine import (
     DeviceName,
     EngineNeeds,
-    ModelInfo,
     Precision,
     Request,
-    Use,
     batches_by_length,
     halves,
     not_finite,
+    refuse_search,
+    unsupported_use,
 )
-from clearhead.decoding.search.constraints import NO_CONSTRAINTS
 from clearhead.decoding.search.hypothesis import Hypothesis, normalised
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError, is_out_of_memory, printable
@@ -39,15 +38,6 @@ LEAST_VERSION = (4, 8)
 _STORAGES: dict[Precision, Storage] = {"auto": "float32", "float32": "float32", "int8": "int8", "float16": "float16"}
 # CPUs do not compute in float16; there only the stored weights are float16
 _TYPES: dict[Storage, Any] = {"float16": {"cpu": "float32", "cuda": "float16"}}
-_USES: dict[Use, str] = {
-    "prefix": "a forced prefix",
-    "forbidden": "forbidden phrases",
-    "required": "required phrases",
-    "alignment": "alignments",
-    "explain": "explanations",
-    "token_scores": "token scores",
-    "gates": "gates on attention heads",
-}
 # with a length penalty of exactly 0 CTranslate2 stops by another rule; this value also divides by 1.0
 _NO_PENALTY = 1e-30
 _MAX_WORKERS = 32
@@ -67,9 +57,8 @@ def lacks(model: ModelFolder, needs: EngineNeeds, device: DeviceName, precision:
 
 
 def _search_lacks(needs: EngineNeeds) -> str | None:
-    settings, uses = needs.settings, set(needs.uses)
+    settings = needs.settings
     reasons = {
-        **{f"it does not support {_USES[use]}": True for use in sorted(uses)},
         "it draws different random numbers": settings.is_sampling,
         f"it stops a beam search by the rule 'first', not '{settings.stopping}'": (
             settings.beam > 1 and settings.stopping != "first"
@@ -77,7 +66,7 @@ def _search_lacks(needs: EngineNeeds) -> str | None:
         "its scores differ with no_repeat": settings.no_repeat is not None,
         "its scores differ with min_length": bool(settings.min_length),
     }
-    return next((reason for reason, is_so in reasons.items() if is_so), None)
+    return unsupported_use(needs.uses) or next((reason for reason, is_so in reasons.items() if is_so), None)
 
 
 def _installation_lacks(device: DeviceName) -> str | None:
@@ -186,26 +175,15 @@ class CTranslate2Engine:
         )
         return [list(result.log_probs) for result in scored]
 
-    @property
-    def info(self) -> ModelInfo:
-        """The special ids and the length limit of the model."""
-        return ModelInfo.of(self.config)
-
     def lacks(self, needs: EngineNeeds) -> str | None:
         """Return why it does not support `needs`, or None."""
         return _search_lacks(needs) or _vocabulary_lacks(self.config.target_size, needs.settings)
 
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         """Return the hypotheses of each request, best first; raise ConfigError if this engine lacks what they need."""
-        reason = _search_lacks(EngineNeeds(settings))
-        if reason is None and any(request.constraints != NO_CONSTRAINTS for request in requests):
-            reason = "it does not support constraints"
+        refuse_search(self.name, _search_lacks(EngineNeeds(settings)), requests)
         most_hidden = max((len(request.constraints.hidden) for request in requests), default=0)
-        reason = reason or _vocabulary_lacks(self.config.target_size - most_hidden, settings)
-        if reason is not None:
-            raise ConfigError(
-                f"the engine ctranslate2 cannot do this search: {reason}. Load the model with engine='torch'."
-            )
+        refuse_search(self.name, _vocabulary_lacks(self.config.target_size - most_hidden, settings), requests)
         translations: list[list[Hypothesis]] = [[] for _ in requests]
         most = settings.tokens_on(self.translator.device)
         to_do = deque(shared(batches_by_length(requests, most), self._workers))
@@ -268,15 +246,14 @@ class CTranslate2Engine:
         return list(late.values())
 
     def _hypotheses(self, result: Any, settings: SearchSettings, has_scores: bool) -> list[Hypothesis]:
+        alpha, hypotheses = settings.length_penalty, []
         scores = result.scores if has_scores else [math.nan] * len(result.hypotheses)
-        return [
-            self._hypothesis(*pair, settings.length_penalty) for pair in zip(result.hypotheses, scores, strict=True)
-        ]
-
-    def _hypothesis(self, names: Sequence[str], score: float, alpha: float) -> Hypothesis:
-        tokens = tuple(self._numbers[name] for name in names)
-        total = score * len(tokens) ** alpha
-        return Hypothesis(tokens, (), normalised(total, len(tokens), alpha), tokens[-1] == self.config.eos, total)
+        for names, score in zip(result.hypotheses, scores, strict=True):
+            tokens = tuple(self._numbers[name] for name in names)
+            total = score * len(tokens) ** alpha
+            own_score = normalised(total, len(tokens), alpha)
+            hypotheses.append(Hypothesis(tokens, (), own_score, tokens[-1] == self.config.eos, total))
+        return hypotheses
 
 
 def shared(batches: list[list[int]], workers: int) -> list[list[int]]:

@@ -3,7 +3,8 @@
 This module does not import torch, so that translating without it starts in a fraction of a second.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.errors import CheckpointError, DataError, printable
+from clearhead.errors import CheckpointError, ConfigError, DataError, is_out_of_memory, printable
 
 if TYPE_CHECKING:
     from clearhead.model.config import ModelConfig
@@ -20,6 +21,15 @@ EngineName = Literal["auto", "torch", "ctranslate2", "numpy"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
 Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "token_scores", "gates"]
+_USES: Mapping[Use, str] = {
+    "prefix": "a forced prefix",
+    "forbidden": "forbidden phrases",
+    "required": "required phrases",
+    "alignment": "alignments",
+    "explain": "explanations",
+    "token_scores": "token scores",
+    "gates": "gates on attention heads",
+}
 
 IsWanted = Callable[[], bool]
 
@@ -27,20 +37,6 @@ IsWanted = Callable[[], bool]
 def always() -> bool:
     """Return True: a translation that is wanted until the end."""
     return True
-
-
-@dataclass(frozen=True)
-class ModelInfo:
-    """What a caller must know about a model: the ids of padding and eos, and the length limit if there is one."""
-
-    pad: int
-    eos: int
-    max_length: int | None  # of source and target, including eos
-
-    @staticmethod
-    def of(config: "ModelConfig") -> "ModelInfo":
-        """Return the info of a model with this config."""
-        return ModelInfo(config.pad, config.eos, config.position_limit)
 
 
 @dataclass(frozen=True)
@@ -88,8 +84,8 @@ class Engine(Protocol):
     described: str  # engine, device and precision, for logs
 
     @property
-    def info(self) -> ModelInfo:
-        """The special ids and the length limit of the model."""
+    def config(self) -> "ModelConfig":
+        """The config of the model."""
 
     def lacks(self, needs: EngineNeeds) -> str | None:
         """Return why this engine does not support `needs`, as a clause (`it does not support alignments`), or None."""
@@ -102,13 +98,56 @@ class Engine(Protocol):
         """
 
 
-def length_limit(source_length: int, settings: SearchSettings, info: ModelInfo, *, num_required: int = 0) -> int:
+def length_limit(
+    source_length: int, settings: SearchSettings, config: "ModelConfig", constraints: Constraints = NO_CONSTRAINTS
+) -> int:
     """Return the most tokens a translation of `source_length` tokens may have, both counted with eos.
 
-    `num_required`, the number of tokens that constraints require, is added, so that these tokens always fit.
+    The tokens that constraints require are added, so that they always fit.
     """
-    most = settings.max_length if info.max_length is None else min(settings.max_length, info.max_length)
+    longest = config.position_limit
+    most = settings.max_length if longest is None else min(settings.max_length, longest)
+    num_required = len(constraints.prefix) + sum(map(len, constraints.required))
     return min(most, int(settings.max_ratio * source_length) + settings.max_extra + num_required)
+
+
+def unsupported_use(uses: Collection[Use], supported: Collection[Use] = ()) -> str | None:
+    """Return the first of these uses that an engine does not support, as a clause, or None."""
+    return next((f"it does not support {_USES[use]}" for use in sorted(uses) if use not in supported), None)
+
+
+def refuse_search(engine: str, reason: str | None, requests: Sequence[Request]) -> None:
+    """Raise ConfigError if there is a reason against a search, or if requests have constraints."""
+    if reason is None and any(request.constraints != NO_CONSTRAINTS for request in requests):
+        reason = "it does not support constraints"
+    if reason is not None:
+        raise ConfigError(f"the engine {engine} cannot do this search: {reason}. Load the model with engine='torch'.")
+
+
+def search_in_batches(
+    requests: Sequence[Request],
+    batches: Iterable[list[int]],
+    search: Callable[[list[Request]], list[list[Hypothesis]]],
+    when_memory_runs_out: Callable[[], None] = lambda: None,
+) -> list[list[Hypothesis]]:
+    """Search batch by batch; a batch for which there is not enough memory is divided."""
+    translations: list[list[Hypothesis]] = [[] for _ in requests]
+    remaining = deque(batches)
+    while remaining:
+        indices = remaining.popleft()
+        outcomes = None
+        try:
+            outcomes = search([requests[index] for index in indices])
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+        if outcomes is None:  # after the error is handled, because its traceback holds the tensors of the batch
+            when_memory_runs_out()
+            remaining.extendleft(reversed(halves(indices, requests)))
+            continue
+        for index, hypotheses in zip(indices, outcomes, strict=True):
+            translations[index] = hypotheses
+    return translations
 
 
 def halves(indices: Sequence[int], requests: Sequence[Request]) -> list[list[int]]:

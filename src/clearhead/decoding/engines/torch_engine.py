@@ -1,37 +1,36 @@
 """The PyTorch engine, on a CPU or a GPU: it supports every search and option."""
 
-from collections import deque
 from collections.abc import Sequence
 from copy import copy
 
 import torch
 
+from clearhead.decoding.alignment import CrossAttention, cross_attention
 from clearhead.decoding.engines.engine import (
     DeviceName,
     EngineNeeds,
-    ModelInfo,
     Precision,
     Request,
     batches_by_length,
-    halves,
     not_finite,
+    search_in_batches,
 )
 from clearhead.decoding.engines.packing import packed
-from clearhead.decoding.search.beam import beam_search, search_with
+from clearhead.decoding.search.beam import SearchObserver, search_with
 from clearhead.decoding.search.hypothesis import Hypothesis
-from clearhead.decoding.search.observer import NoObserver
 from clearhead.decoding.search.rules import hidden_logits
 from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.static_search import can_choose, static_search
 from clearhead.decoding.search.static_step import StaticStepPool, StepShape, can_record, shape_bytes
-from clearhead.errors import ConfigError, is_out_of_memory
+from clearhead.decoding.search.stepper import Stepper
+from clearhead.errors import ConfigError
 from clearhead.formats import model_folder
 from clearhead.formats.model_folder import ModelFolder
-from clearhead.model import SequenceModel
+from clearhead.model import ModelConfig, SequenceModel
 from clearhead.model.batch import padded
 from clearhead.model.device import choose_device
-from clearhead.model.gates import NO_GATES, Gates, HeadGates, check_gates
+from clearhead.model.gates import NO_GATES, Gates, check_gates
 from clearhead.model.modes import evaluation_mode
 from clearhead.model.probe import Probe
 from clearhead.model.probed import ProbedModel
@@ -41,7 +40,7 @@ _SHARE = 8  # a step takes at most 1/8 of the free memory, before its sizes are 
 _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-class _RequestObserver(NoObserver):
+class _RequestObserver(SearchObserver):
     """Stops the searches of requests that are no longer wanted."""
 
     def __init__(self, requests: Sequence[Request]) -> None:
@@ -65,7 +64,7 @@ class TorchEngine:
             )
         self.model = model.eval()
         self._fast = packed(model)
-        self._gates: HeadGates = NO_GATES
+        self._gates: Gates = NO_GATES
         self._step_pool = StaticStepPool(self._fast) if can_record(self._fast) else None
         self._divisor = 1  # of the batch size, doubled each time that memory runs out
         self.described = f"torch, {model.device.type}, {str(model.dtype).removeprefix('torch.')}"
@@ -80,9 +79,9 @@ class TorchEngine:
         return engine
 
     @property
-    def info(self) -> ModelInfo:
-        """The special ids and the length limit of the model."""
-        return ModelInfo.of(self.model.config)
+    def config(self) -> ModelConfig:
+        """The config of the model."""
+        return self.model.config
 
     def lacks(self, needs: EngineNeeds) -> str | None:
         """Return None: this engine supports everything."""
@@ -90,31 +89,23 @@ class TorchEngine:
 
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         """Return the hypotheses of each request, best first. If memory runs out, batches are halved from then on."""
-        translations: list[list[Hypothesis]] = [[] for _ in requests]
         with evaluation_mode(self._fast), torch.inference_mode():
             batch_tokens = max(1, settings.tokens_on(self.model.device.type) // self._divisor)
-            batches = deque(batches_by_length(requests, batch_tokens, self._max_rows(requests, settings)))
-            while batches:
-                indices = batches.popleft()
-                hypotheses = self._search_if_it_fits([requests[index] for index in indices], settings)
-                if hypotheses is None:
-                    batches.extendleft(reversed(halves(indices, requests)))
-                    self._divisor *= 2
-                    continue
-                for index, best in zip(indices, hypotheses, strict=True):
-                    translations[index] = best
-        return translations
+            batches = batches_by_length(requests, batch_tokens, self._max_rows(requests, settings))
+            return search_in_batches(
+                requests, batches, lambda batch: self._search(batch, settings), self._make_batches_smaller
+            )
 
-    def _search_if_it_fits(self, batch: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]] | None:
-        """Return the hypotheses of a batch, or None if there is not enough memory for it."""
-        try:
-            return self._search(batch, settings)
-        except (RuntimeError, MemoryError) as wrong:
-            if not is_out_of_memory(wrong):
-                raise
+    def _make_batches_smaller(self) -> None:
+        self._divisor *= 2
         if self.model.device.type == "cuda":
             torch.cuda.empty_cache()
-        return None
+
+    def cross_attention(self, source: Sequence[int], target: Sequence[int]) -> CrossAttention:
+        """Return the attention of a translation over a sentence that includes eos."""
+        with torch.inference_mode():
+            ids = torch.tensor(source, device=self.model.device)
+            return cross_attention(self.model, ids, [target])[0]
 
     def _max_rows(self, requests: Sequence[Request], settings: SearchSettings) -> int | None:
         """Return the most sentences in a batch that fit in the free memory of a GPU; None (no limit) on a CPU."""
@@ -129,15 +120,16 @@ class TorchEngine:
         source = padded([request.ids for request in batch], model.config.pad, model.device)
         limits = [request.limit for request in batch]
         constraints = [request.constraints for request in batch]
+        hidden = hidden_logits(constraints, model.config.target_size, source.device)
         if settings.is_sampling:
-            return sample(model, source, limits, settings, constraints, [request.number for request in batch])
+            numbers = [request.number for request in batch]
+            return sample(Stepper(model, source, hidden), source, limits, settings, constraints, numbers)
         observer = _RequestObserver(batch)
         if self._step_pool is None:
-            return beam_search(model, source, limits, settings, constraints, observer)
-        hidden = hidden_logits(constraints, model.config.target_size, source.device)
+            return search_with(Stepper(model, source, hidden), source, limits, settings, constraints, observer)
         if can_choose(settings, constraints, model.config):
             with self._step_pool.step(source, settings.beam, max(limits), self._gates, hidden) as step:
-                return static_search(step, source, limits, settings, observer)
+                return static_search(step, source, limits, settings, observer.is_wanted)
         with self._step_pool.stepper(source, settings.beam, max(limits), self._gates, hidden) as stepper:
             return search_with(stepper, source, limits, settings, constraints, observer)
 

@@ -13,13 +13,37 @@ from torch import Tensor
 
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis, Pool, is_finished, normalised
-from clearhead.decoding.search.observer import NO_OBSERVER, SearchObserver
 from clearhead.decoding.search.required import holds_all, spread
 from clearhead.decoding.search.rules import Rules, hidden_logits, rules_of
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.state import Beams, Candidates
 from clearhead.decoding.search.stepper import Stepper
 from clearhead.model import SequenceModel
+
+
+class SearchObserver:
+    """Is called at every step of a beam search; it must not change anything. This one does nothing."""
+
+    is_on = False  # whether it looks at steps
+
+    def is_wanted(self, number: int) -> bool:
+        """Return whether the translation of a sentence is still wanted; if not, its search stops after this step."""
+        return True
+
+    def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
+        """Receive the log-probabilities (B, K, V) of the next tokens after `beams`, before rules hide any of them."""
+
+    def chose(self, beams: Beams, candidates: Candidates, choice: Tensor) -> None:
+        """Receive the indices of the candidates that are kept: `choice` (B, K)."""
+
+    def ended(self, number: int, hypothesis: Hypothesis, pushed_out: Hypothesis | None) -> None:
+        """Receive an ended hypothesis of a sentence, and the one that it pushed out of the pool."""
+
+    def stopped(self, number: int, length: int, best: float) -> None:
+        """Receive the length at which the search of a sentence stopped, and the best unfinished log P."""
+
+
+NO_OBSERVER = SearchObserver()
 
 
 def beam_search(

@@ -1,39 +1,62 @@
-"""Read the choices that a device recorded: the same pools, stopping and hypotheses as `beam.py`, one step later.
+"""Read the recorded choices of a beam search: the same pools, stopping and hypotheses as `beam.py`, without torch.
 
-The device runs the next step without waiting for the host, which reads each record one step behind.
+The choices are those of NumPy, or of a device that runs the next step without waiting for the host, which reads each
+record one step behind. No rule may depend on earlier tokens.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clearhead.decoding.search.beam import BeamSearch
-from clearhead.decoding.search.hypothesis import Hypothesis, normalised
-from clearhead.decoding.search.selection import IS_ENDED, LOG_PROB, PARENT, TOKEN, TOTAL
+from clearhead.decoding.search.hypothesis import Hypothesis, Pool, is_finished, normalised
+from clearhead.decoding.search.settings import SearchSettings
 
+PARENT, TOKEN, LOG_PROB, TOTAL, IS_ENDED = range(5)  # the columns of a record, for each candidate
 Numbers = NDArray[np.float64]
 
 
 class RecordReader:
-    """The choices of every step so far, and the sentences that are not finished."""
+    """The choices of every step so far, the pools, and the sentences that are not finished.
 
-    def __init__(self, search: BeamSearch) -> None:
-        self.search = search
-        self.going: list[int] = list(range(len(search.limits)))
+    `limits` are the maximum lengths. The search of a sentence stops after the step in which `is_wanted` returns False
+    for its number.
+    """
+
+    def __init__(
+        self,
+        limits: Sequence[int],
+        settings: SearchSettings,
+        eos: int,
+        is_wanted: Callable[[int], bool] = lambda number: True,
+    ) -> None:
+        self.limits, self.settings, self.eos, self.is_wanted = limits, settings, eos, is_wanted
+        self.pools = [Pool(settings.beam) for _ in limits]
+        self.going: list[int] = list(range(len(limits)))
         self._steps: list[Numbers] = []  # (B, K, 3) each: parent, token and log-probability of the kept candidates
 
-    def read(self, record: Numbers) -> None:
-        """Process the record (B, C, 5) of one step."""
-        beam = self.search.settings.beam
-        self._set_aside(record[:, :beam])
-        choice = record[:, :, IS_ENDED].argsort(axis=1, kind="stable")[:, :beam]
+    @property
+    def best(self) -> list[list[Hypothesis]]:
+        """The best hypotheses of each sentence, best first."""
+        return [pool.best[: self.settings.n_best] for pool in self.pools]
+
+    def read(self, record: Numbers) -> Numbers:
+        """Process the record (B, C, 5) of one step, best candidates first; return the kept candidates (B, K, 5)."""
+        self._set_aside(record[:, : self.settings.beam])
+        # the best that have not ended; where there are fewer than `beam`, the rest have no chance
+        choice = record[:, :, IS_ENDED].argsort(axis=1, kind="stable")[:, : self.settings.beam]
         survivors = np.take_along_axis(record, choice[..., None], axis=1)
-        best = np.where(survivors[:, 0, IS_ENDED] > 0, -math.inf, survivors[:, 0, TOTAL]).tolist()
+        survivors[..., TOTAL][survivors[..., IS_ENDED] > 0] = -math.inf
         self._steps.append(survivors[:, :, [PARENT, TOKEN, LOG_PROB]])
-        length = len(self._steps)
-        self.going = [row for row in self.going if not self.search.is_done(row, best[row], length)]
+        best, length = survivors[:, 0, TOTAL].tolist(), len(self._steps)
+        self.going = [number for number in self.going if not self._is_done(number, best[number], length)]
+        return survivors
+
+    def _is_done(self, number: int, best: float, length: int) -> bool:
+        if not self.is_wanted(number):
+            return True
+        return is_finished(self.pools[number], best, length, self.limits[number], self.settings)
 
     def _set_aside(self, first: Numbers) -> None:
         """Put ended candidates among the best `beam` into the pools of their sentences."""
@@ -43,16 +66,15 @@ class RecordReader:
         rows, places = ended.nonzero()
         if not len(rows):
             return
-        length, alpha = len(self._steps) + 1, self.search.settings.length_penalty
+        length = len(self._steps) + 1
         before = self._before(rows, first[rows, places, PARENT].astype(np.int64))
         last = first[rows, places].tolist()
         for row, (tokens, log_probs), candidate in zip(rows.tolist(), before, last, strict=True):
-            score = normalised(candidate[TOTAL], length, alpha)
-            if self.search.pools[row].would_take(score):
+            score = normalised(candidate[TOTAL], length, self.settings.length_penalty)
+            if self.pools[row].would_take(score):
                 token = int(candidate[TOKEN])
                 all_log_probs = (*log_probs, candidate[LOG_PROB])
-                has_ended = token == self.search.eos
-                self.search.add(row, Hypothesis((*tokens, token), all_log_probs, score, has_ended))
+                self.pools[row].add(Hypothesis((*tokens, token), all_log_probs, score, token == self.eos))
 
     def _before(
         self, rows: NDArray[np.int64], beams: NDArray[np.int64]

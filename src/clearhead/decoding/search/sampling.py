@@ -11,26 +11,12 @@ from torch import Tensor
 
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis, normalised
-from clearhead.decoding.search.rules import hidden_logits, rules_of
+from clearhead.decoding.search.rules import rules_of
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.stepper import Stepper
-from clearhead.model import SequenceModel
 
 
 def sample(
-    model: SequenceModel,
-    source: Tensor,
-    limits: Sequence[int],
-    settings: SearchSettings,
-    constraints: Sequence[Constraints] | None = None,
-    numbers: Sequence[int] | None = None,
-) -> list[list[Hypothesis]]:
-    """Draw `n_best` translations of each sentence, best first; `numbers` select each sentence's random numbers."""
-    hidden = hidden_logits(constraints or (), model.config.target_size, source.device)
-    return sample_with(Stepper(model, source, hidden), source, limits, settings, constraints, numbers)
-
-
-def sample_with(
     stepper: Stepper,
     source: Tensor,
     limits: Sequence[int],
@@ -38,7 +24,7 @@ def sample_with(
     constraints: Sequence[Constraints] | None = None,
     numbers: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Draw as `sample` does, with a stepper that has already read the source."""
+    """Draw `n_best` translations of each sentence, best first; `numbers` select each sentence's random numbers."""
     constraints = [Constraints()] * len(source) if constraints is None else constraints
     config, rows = stepper.model.config, list(range(len(source)))
     rules = rules_of(settings, constraints, config)

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-PARENT, TOKEN, LOG_PROB, TOTAL, IS_ENDED = range(5)  # the columns of a record, for each candidate
-
 
 class Selection:
     """The choices for B sentences of K hypotheses each, and the record of every step: (L, B, C, 5)."""

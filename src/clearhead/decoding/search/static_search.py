@@ -1,18 +1,15 @@
 """Beam search with a static step: the device runs ahead, and the host reads its choices one step behind."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from clearhead.decoding.search.beam import BeamSearch
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
-from clearhead.decoding.search.observer import NO_OBSERVER, SearchObserver
 from clearhead.decoding.search.record_reader import RecordReader
-from clearhead.decoding.search.rules import rules_of
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.static_step import StaticStep
 from clearhead.model import ModelConfig
@@ -33,15 +30,13 @@ def static_search(
     source: Tensor,
     limits: Sequence[int],
     settings: SearchSettings,
-    observer: SearchObserver = NO_OBSERVER,
+    is_wanted: Callable[[int], bool] = lambda number: True,
 ) -> list[list[Hypothesis]]:
-    """Return the same hypotheses as `beam_search`, best first; the observer only says what is still wanted."""
-    config = step.model.config
-    rules = rules_of(settings, [Constraints()] * len(limits), config)
-    search = BeamSearch(limits, settings, rules, config.eos, observer)
+    """Return the same hypotheses as `beam_search`, best first; a search stops when its number is no longer wanted."""
     step.start(step.model.encode(source, probe=Probe(gates=step.gates)))
     step.selection.start(limits, settings.min_length)
-    reader, transfer = RecordReader(search), _RecordTransfer(step.selection.record, len(source))
+    reader = RecordReader(limits, settings, step.model.config.eos, is_wanted)
+    transfer = _RecordTransfer(step.selection.record, len(source))
     for number in range(max(limits)):
         step.run()
         transfer.send(number)
@@ -51,7 +46,7 @@ def static_search(
             break
     else:
         reader.read(transfer.receive(max(limits) - 1))
-    return [pool.best[: settings.n_best] for pool in search.pools]
+    return reader.best
 
 
 class _RecordTransfer:

@@ -17,9 +17,9 @@ from clearhead.decoding.search.selection import Selection
 from clearhead.decoding.search.stepper import Stepper
 from clearhead.model import Mask, Memory, ModelConfig, SequenceModel, Transformer
 from clearhead.model.cache import BeamCache
-from clearhead.model.gates import NO_GATES, Gates, HeadGates
+from clearhead.model.gates import NO_GATES, Gates
 from clearhead.model.key_values import KeyValues
-from clearhead.model.layers import BlockCache, DecoderBlock
+from clearhead.model.layers import BlockCache, TransformerBlock
 from clearhead.model.probe import Probe
 from clearhead.steps import NO_TRACE, Tracer
 
@@ -102,9 +102,9 @@ class StaticStep:
     Gates are copied to tensors of the step, so that a recorded step can be used with other numbers.
     """
 
-    def __init__(self, model: Transformer, shape: StepShape, gates: HeadGates = NO_GATES) -> None:
+    def __init__(self, model: Transformer, shape: StepShape, gates: Gates = NO_GATES) -> None:
         self.model, self.shape = model, shape
-        self.gates = gates.clone() if isinstance(gates, Gates) else gates
+        self.gates = gates.changed(torch.clone)
         device = model.device
         self.tokens = torch.zeros(shape.rows, shape.beam, dtype=torch.long, device=device)
         self.log_probs = torch.empty(0, device=device)  # (B, K, V), of the last step
@@ -127,7 +127,7 @@ class StaticStep:
         num_keys = shape.length * shape.beam
         blocks = []
         for block in self.model.decoder_blocks:
-            assert isinstance(block, DecoderBlock)
+            assert isinstance(block, TransformerBlock)
             assert block.cross_attention is not None
             width = block.self_attention.d_k
             sizes = ((block.self_attention.num_heads, num_keys), (block.cross_attention.num_heads, shape.source))
@@ -169,18 +169,16 @@ class StaticStep:
             self._step()
         return graph.replay
 
-    def fits(self, shape: StepShape, gates: HeadGates) -> bool:
+    def fits(self, shape: StepShape, gates: Gates) -> bool:
         """Return whether the step can be used for a batch: it has this capacity and gates at the same places."""
-        has_same = self.gates.is_like(gates) if isinstance(self.gates, Gates) else not gates.is_on
-        return self.shape == shape and has_same
+        return self.shape == shape and self.gates.is_like(gates)
 
-    def use(self, gates: HeadGates, hidden: Tensor | None) -> None:
+    def use(self, gates: Gates, hidden: Tensor | None) -> None:
         """Copy the numbers of other gates at the same places, and those of `hidden_logits`."""
         if self.shape.hides:
             assert hidden is not None
             self.hidden.copy_(hidden)
-        if isinstance(self.gates, Gates) and isinstance(gates, Gates):
-            self.gates.overwrite(gates)
+        self.gates.overwrite(gates)
 
     def start(self, memory: Memory) -> None:
         """Start a batch: copy its keys and values to the buffers of the step."""
@@ -190,7 +188,7 @@ class StaticStep:
         self._is_real.zero_()
         self._is_real[:rows, :length] = True if memory.mask.keys is None else memory.mask.keys
         for block, block_cache in zip(self.model.decoder_blocks, self.cache.blocks, strict=True):
-            assert isinstance(block, DecoderBlock)
+            assert isinstance(block, TransformerBlock)
             assert block.cross_attention is not None
             assert block_cache.memory is not None
             key_values = block.cross_attention.key_values(memory.states)
@@ -235,7 +233,7 @@ class StaticStepPool:
 
     @contextmanager
     def step(
-        self, source: Tensor, beam: int, limit: int, gates: HeadGates = NO_GATES, hidden: Tensor | None = None
+        self, source: Tensor, beam: int, limit: int, gates: Gates = NO_GATES, hidden: Tensor | None = None
     ) -> Iterator[StaticStep]:
         """Provide a step for one search; least recently used steps are deleted when a new one needs memory."""
         shape = StepShape.holding(source, beam, limit, hides=hidden is not None)
@@ -255,7 +253,7 @@ class StaticStepPool:
 
     @contextmanager
     def stepper(
-        self, source: Tensor, beam: int, limit: int, gates: HeadGates = NO_GATES, hidden: Tensor | None = None
+        self, source: Tensor, beam: int, limit: int, gates: Gates = NO_GATES, hidden: Tensor | None = None
     ) -> Iterator[Stepper]:
         """Provide a stepper for one search in which the caller makes the choices."""
         with self.step(source, beam, limit, gates, hidden) as step:

@@ -119,7 +119,7 @@ result.addEventListener("shown", () => {
   showProgress(false);
   const frame = find("iframe", result);
   find("#live").textContent = text("why.ready");
-  if (matchMedia("(max-width: 44rem)").matches) frame.scrollIntoView({ block: "start", behavior: "smooth" });
+  if (matchMedia("(max-width: 44rem)").matches) frame.scrollIntoView(); // nothing moves under a finger
 });
 
 // ---- controls ----

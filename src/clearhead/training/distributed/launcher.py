@@ -73,15 +73,6 @@ class Failure(Protocol):
     error_file_data: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class RanksFailure:
-    """The rank whose failure made the others fail, in a sentence."""
-
-    sentence: str
-    code: int
-    options: Any = ()
-
-
 def is_connection_error(error: BaseException) -> bool:
     """Return whether an error says that another rank did not answer, or the cause of the error does."""
     if is_out_of_memory(error):
@@ -94,7 +85,7 @@ def is_connection_error(error: BaseException) -> bool:
     return error.__cause__ is not None and is_connection_error(error.__cause__)
 
 
-def run_ranks(arguments: Sequence[str], size: int) -> RanksFailure | None:
+def run_ranks(arguments: Sequence[str], size: int) -> RankError | None:
     """Run this program as `size` ranks with the same arguments; return how they failed, or None if they did not."""
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
@@ -110,13 +101,13 @@ def run_ranks(arguments: Sequence[str], size: int) -> RanksFailure | None:
     try:
         elastic_launch(config, sys.executable)("-m", "clearhead", *arguments)
     except SignalException:  # it has passed the signal on, and the ranks have saved and stopped
-        return RanksFailure("it was interrupted.", INTERRUPTED)
+        return RankError("it was interrupted.", INTERRUPTED)
     except ChildFailedError as error:
         return describe_failure(error.failures.values(), size)
     return None
 
 
-def describe_failure(failures: Iterable[Failure], size: int) -> RanksFailure:
+def describe_failure(failures: Iterable[Failure], size: int) -> RankError:
     """Return the failure that made the others fail.
 
     A rank is more likely to be the cause, in this order: an error of its own, or a signal that the launcher does not
@@ -128,16 +119,16 @@ def describe_failure(failures: Iterable[Failure], size: int) -> RanksFailure:
     others = "the other processes were ended" if size > 2 else "the other process was ended"
     start = f"rank {cause.local_rank} failed, and {others}"
     if "code" in entry:
-        return RanksFailure(f"{start}: {printable(entry['message'])}", entry["code"], entry["options"])
+        return RankError(f"{start}: {printable(entry['message'])}", entry["code"], options=entry["options"])
     if cause.exitcode == INTERRUPTED:
-        return RanksFailure("it was interrupted.", INTERRUPTED)
+        return RankError("it was interrupted.", INTERRUPTED)
     if cause.exitcode < 0:
         number = -cause.exitcode
         reason = f"it was ended by the signal {number} ({signal.Signals(number).name})."
         reason += " Was the memory of the machine full?" if number == signal.SIGKILL else ""
     else:
         reason = f"it ended with the exit code {cause.exitcode}."
-    return RanksFailure(f"{start}: {reason} Resume the run from its last checkpoint.", 2, ("resume",))
+    return RankError(f"{start}: {reason} Resume the run from its last checkpoint.", 2, options=("resume",))
 
 
 def _kind(failure: Failure) -> int:

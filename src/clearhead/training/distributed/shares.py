@@ -1,11 +1,9 @@
 """The share of each rank in a batch: the same batches in the same order whatever the number of ranks, split by rows."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from clearhead.data.layout import Shape
 from clearhead.errors import ConfigError
@@ -19,12 +17,13 @@ def share_of_batch(batch: Batch, world: World, ignored: int) -> Batch:
     rows = batch.num_rows
     start, end = (number * rows // world.size for number in (world.rank, world.rank + 1))
     if start == end:
-        return _without_labels(batch.changed(partial(_rows, start=0, end=1)), ignored)
-    return batch.changed(partial(_rows, start=start, end=end))
+        return _without_labels(rows_of(batch, 0, 1), ignored)
+    return rows_of(batch, start, end)
 
 
-def _rows(tensor: Tensor, start: int, end: int) -> Tensor:
-    return tensor[start:end]
+def rows_of(batch: Batch, start: int, end: int) -> Batch:
+    """Return some rows of a batch."""
+    return batch.changed(lambda tensor: tensor[start:end])
 
 
 def _without_labels(batch: Batch, ignored: int) -> Batch:

@@ -5,7 +5,7 @@ Every method is a collective: all ranks must call it, in the same order. Values 
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -22,15 +22,12 @@ class World:
     rank = 0
     size = 1
 
+    is_alone = True  # there is no process group, so that nothing has to be exchanged
+
     @property
     def is_first(self) -> bool:
         """Whether this process writes the files and prints the messages."""
         return self.rank == 0
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether there is no process group, so that nothing has to be exchanged."""
-        return True
 
     def place(self, device: torch.device) -> torch.device:
         """Return the device of this rank: one GPU for each rank of a machine, or the CPU for all of them."""
@@ -48,19 +45,11 @@ class World:
 
     def share(self, value: Any) -> Any:
         """Return the value of the first process."""
-        return value
-
-    def share_all(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Yield the values of the first process; the iterables of the others are not used."""
-        yield from values
+        return self.gather(value)[0]
 
     def gather(self, value: Any) -> list[Any]:
         """Return the values of all processes, by rank."""
         return [value]
-
-    def gather_bytes(self, content: Tensor) -> list[Tensor]:
-        """Return the uint8 tensors of all processes, which have the same length."""
-        return [content]
 
     def sum_up(self, tensor: Tensor) -> None:
         """Replace a tensor by its sum over all processes."""
@@ -70,27 +59,28 @@ class World:
 
     def wait_for_all(self) -> None:
         """Wait until all processes have called this."""
+        self.any_of([False])
 
     def share_of(self, values: Sequence[Any]) -> Sequence[Any]:
         """Return every `size`-th value, from this rank on. Not a collective."""
-        return values
+        return values[self.rank :: self.size]
 
     def interleave(self, shares: Sequence[Sequence[Any]]) -> list[Any]:
         """Return the values whose shares, as `share_of` returns them, were gathered from all ranks."""
-        return list(shares[0])
+        values = [None] * sum(map(len, shares))
+        for rank, share in enumerate(shares):
+            values[rank :: self.size] = share
+        return values
 
 
 class ProcessWorld(World):
     """Several processes in the default process group of torch (or one, with all its collectives)."""
 
+    is_alone = False
+
     def __init__(self, store: Store, rank: int, size: int, local_rank: int = 0) -> None:
         self.rank, self.size = rank, size
         self._store, self._local_rank = store, local_rank
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether there is no process group."""
-        return False
 
     def place(self, device: torch.device) -> torch.device:
         """Return the device of this rank."""
@@ -111,40 +101,16 @@ class ProcessWorld(World):
         dist.all_reduce(counts, dist.ReduceOp.MAX)
         return [bool(count) for count in counts.tolist()]
 
-    def share(self, value: Any) -> Any:
-        """Return the value of the first process."""
-        content = _to_bytes(value) if self.is_first else torch.empty(0, dtype=torch.uint8)
-        length = torch.tensor(len(content))
-        dist.broadcast(length, 0)
-        content = content if self.is_first else torch.empty(int(length), dtype=torch.uint8)
-        dist.broadcast(content, 0)
-        return _from_bytes(content)
-
-    def share_all(self, values: Iterable[Any]) -> Iterator[Any]:
-        """Yield the values of the first process, one at a time: the next one is made only when all ranks need it."""
-        iterator = iter(values if self.is_first else ())
-        while True:
-            entry = self.share([value] if (value := next(iterator, None)) is not None else [])
-            if not entry:
-                return
-            yield entry[0]
-
     def gather(self, value: Any) -> list[Any]:
         """Return the values of all processes, by rank."""
-        content = _to_bytes(value)
+        content = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
         lengths = [torch.zeros((), dtype=torch.int64) for _ in range(self.size)]
         dist.all_gather(lengths, torch.tensor(len(content)))
-        longest = max(int(length) for length in lengths)
-        padded = torch.zeros(longest, dtype=torch.uint8)
+        padded = torch.zeros(int(max(lengths)), dtype=torch.uint8)
         padded[: len(content)] = content
-        contents = self.gather_bytes(padded)
-        return [_from_bytes(one[: int(length)]) for one, length in zip(contents, lengths, strict=True)]
-
-    def gather_bytes(self, content: Tensor) -> list[Tensor]:
-        """Return the uint8 tensors of all processes, which have the same length."""
-        contents = [torch.empty_like(content) for _ in range(self.size)]
-        dist.all_gather(contents, content)
-        return contents
+        contents = [torch.empty_like(padded) for _ in range(self.size)]
+        dist.all_gather(contents, padded)
+        return [json.loads(bytes(one[:length].tolist())) for one, length in zip(contents, lengths, strict=True)]
 
     def sum_up(self, tensor: Tensor) -> None:
         """Replace a tensor by its sum over all processes."""
@@ -156,28 +122,5 @@ class ProcessWorld(World):
         for tensor in tensors:
             dist.broadcast(tensor.detach(), 0)
 
-    def wait_for_all(self) -> None:
-        """Wait until all processes have called this."""
-        self.any_of([False])
-
-    def share_of(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Return every `size`-th value, from this rank on."""
-        return values[self.rank :: self.size]
-
-    def interleave(self, shares: Sequence[Sequence[Any]]) -> list[Any]:
-        """Return the values whose shares were gathered from all ranks."""
-        values = [None] * sum(map(len, shares))
-        for rank, share in enumerate(shares):
-            values[rank :: self.size] = share
-        return values
-
 
 ALONE = World()
-
-
-def _to_bytes(value: Any) -> Tensor:
-    return torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
-
-
-def _from_bytes(content: Tensor) -> Any:
-    return json.loads(bytes(content.tolist()))

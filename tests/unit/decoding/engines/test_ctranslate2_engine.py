@@ -124,7 +124,7 @@ def test_only_the_best_hypotheses_are_returned_in_the_order_of_the_requests(plac
         [hypothesis.tokens for hypothesis in hypotheses] for hypotheses in alone
     ]
     assert all(hypotheses[0].score >= hypotheses[1].score for hypotheses in outcomes)
-    assert (engine.info.pad, engine.info.eos, engine.info.max_length) == (0, 2, 23)
+    assert (engine.config.pad, engine.config.eos, engine.config.position_limit) == (0, 2, 23)
     assert engine.described == "ctranslate2, cpu, float32"
 
 

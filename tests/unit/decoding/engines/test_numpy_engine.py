@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from clearhead.decoding.engines.engine import EngineNeeds, Request
-from clearhead.decoding.engines.numpy_engine import NumpyEngine, lacks, open_numpy
+from clearhead.decoding.engines.engine import EngineNeeds, Request, Use
+from clearhead.decoding.engines.numpy_engine import NumpyEngine, lacks, open_numpy, search_lacks
 from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError
@@ -99,3 +99,23 @@ assert Annotator(translator, search).aligned(translation).alignment is not None
 assert "torch" not in sys.modules and "ctranslate2" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("use", "name"),
+    [
+        ("prefix", "a forced prefix"),
+        ("forbidden", "forbidden phrases"),
+        ("required", "required phrases"),
+        ("explain", "explanations"),
+        ("gates", "gates on attention heads"),
+    ],
+)
+def test_every_use_that_needs_torch_is_named(use: Use, name: str) -> None:
+    assert search_lacks(EngineNeeds(uses=(use,))) == f"it does not support {name}"
+
+
+def test_searches_that_need_torch_are_named() -> None:
+    assert search_lacks(EngineNeeds(SearchSettings(beam=5, min_length=3), ("alignment", "token_scores"))) is None
+    assert search_lacks(EngineNeeds(SearchSettings(temperature=1.0))) == "it does not sample"
+    assert search_lacks(EngineNeeds(SearchSettings(no_repeat=3))) == "it does not support no_repeat"

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from clearhead.decoding.search.beam import BeamSearch
+from clearhead.decoding.search.beam import NO_OBSERVER, BeamSearch, SearchObserver
 from clearhead.decoding.search.constraints import Constraints
-from clearhead.decoding.search.observer import NO_OBSERVER, SearchObserver
 from clearhead.decoding.search.rules import LongEnough, NeverWritten, Rule, Rules
 from clearhead.decoding.search.selection import Selection
 from clearhead.decoding.search.settings import SearchSettings

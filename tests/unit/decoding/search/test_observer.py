@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from clearhead.decoding.search.beam import beam_search
+from clearhead.decoding.search.beam import NO_OBSERVER, SearchObserver, beam_search
 from clearhead.decoding.search.hypothesis import Hypothesis
-from clearhead.decoding.search.observer import NO_OBSERVER
 from clearhead.decoding.search.rules import Rules
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.state import Beams, Candidates
@@ -29,7 +28,7 @@ SETTINGS = SearchSettings(beam=3, n_best=3, stopping="proved", length_penalty=0.
 
 
 @dataclass
-class Witness:
+class Witness(SearchObserver):
     """Records everything it gets, and then overwrites it, which must not affect the search."""
 
     is_on: bool = True
@@ -39,9 +38,6 @@ class Witness:
     survivors: list[Beams] = field(default_factory=list)
     endings: list[tuple[int, Hypothesis, Hypothesis | None]] = field(default_factory=list)
     stops: list[tuple[int, int, float]] = field(default_factory=list)
-
-    def is_wanted(self, number: int) -> bool:
-        return True
 
     def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
         assert rules.rules

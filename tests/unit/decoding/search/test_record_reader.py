@@ -23,17 +23,16 @@ from tests.unit.decoding.search.steps_by_hand import (
 
 def test_a_record_of_three_steps_gives_the_pool_worked_by_hand() -> None:
     record = run_selection(STEPS, LIMITS_BY_HAND, SETTINGS_BY_HAND, NEVER).record.numpy()
-    search = new_search(LIMITS_BY_HAND, SETTINGS_BY_HAND)
-    reader = RecordReader(search)
+    reader = RecordReader(LIMITS_BY_HAND, SETTINGS_BY_HAND, EOS)
     assert reader.going == [0]
     reader.read(record[0])
-    assert (search.pools[0].best, reader.going) == ([], [0])
+    assert (reader.pools[0].best, reader.going) == ([], [0])
     reader.read(record[1])
     early = Hypothesis((3, EOS), (-1.0, -0.5), -0.75, has_ended=True)
-    assert (search.pools[0].best, reader.going) == ([early], [0])
+    assert (reader.pools[0].best, reader.going) == ([early], [0])
     reader.read(record[2])
     cut = Hypothesis((3, 3, 3), (-1.0, -1.0, -0.1), pytest.approx(-0.7), has_ended=False)
-    assert search.pools[0].best == [cut, early], "-0.85 of '4 3 eos' has no room"
+    assert reader.pools[0].best == [cut, early], "-0.85 of '4 3 eos' has no room"
     assert reader.going == []
 
 
@@ -43,15 +42,14 @@ def test_tokens_written_after_the_end_of_a_sentence_are_not_read() -> None:
     steps[0][0, :, EOS] = 5.0  # the first sentence ends at once, and its row continues
     steps[0][1, :, EOS] = -50.0
     record = run_selection(steps, [7, 7], settings, never_written(5)).record.numpy()
-    search = new_search([7, 7], settings)
-    reader = RecordReader(search)
+    reader = RecordReader([7, 7], settings, EOS)
     reader.read(record[0])
     assert reader.going == [1]
-    before = list(search.pools[0].best)
+    before = list(reader.pools[0].best)
     assert [hypothesis.tokens for hypothesis in before] == [(EOS,)]
     for step in record[1:]:
         reader.read(step)
-    assert search.pools[0].best == before
+    assert reader.pools[0].best == before
     assert reader.going == []
 
 
@@ -72,12 +70,11 @@ def test_the_pools_are_those_of_a_beam_search(options: dict[str, Any], seed: int
     steps = random_steps(seed, len(limits), settings.beam, num_tokens, max(limits))
     expected = new_search(limits, settings)
     run_search(expected, steps)
-    search = new_search(limits, settings)
-    reader = RecordReader(search)
+    reader = RecordReader(limits, settings, EOS)
     for step in run_selection(steps, limits, settings, never_written(num_tokens)).record.numpy():
         reader.read(step)
         if not reader.going:
             break
     assert reader.going == []
     assert all(pool.best for pool in expected.pools)
-    assert [pool.best for pool in search.pools] == [pool.best for pool in expected.pools]
+    assert [pool.best for pool in reader.pools] == [pool.best for pool in expected.pools]

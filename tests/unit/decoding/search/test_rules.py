@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from clearhead.decoding.search.beam import beam_search
+from clearhead.decoding.search.beam import search_with
 from clearhead.decoding.search.rules import (
     Constraints,
     Forbidden,
@@ -18,6 +18,7 @@ from clearhead.decoding.search.rules import (
 )
 from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.search.stepper import Stepper
 from tests.unit.decoding.toys import best_hypotheses, random_model, sources
 
 VOCABULARY = 11
@@ -143,8 +144,9 @@ def test_neither_padding_nor_bos_is_written_by_any_search(start: str, options: d
     model = random_model(36, has_output_bias=True, start=start)
     model.output.bias[[model.config.pad, model.config.bos]] += 1e2
     source, settings = sources(model), SearchSettings(**options)
-    search = sample if settings.is_sampling else beam_search
-    hypotheses = [hypothesis for row in search(model, source, [7] * 5, settings) for hypothesis in row]
+    search = sample if settings.is_sampling else search_with
+    outcomes = search(Stepper(model, source), source, [7] * 5, settings)
+    hypotheses = [hypothesis for row in outcomes for hypothesis in row]
     assert len(hypotheses) == 5 * settings.n_best
     assert not {model.config.pad, model.config.bos} & {
         token for hypothesis in hypotheses for token in hypothesis.tokens

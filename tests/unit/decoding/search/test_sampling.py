@@ -9,6 +9,7 @@ from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.search.stepper import Stepper
 from clearhead.model import Transformer
 from tests.unit.decoding.toys import best_hypotheses, random_model, sources
 
@@ -18,7 +19,12 @@ def drawn(
 ) -> list[list[Hypothesis]]:
     with torch.inference_mode():
         return sample(
-            model, source, [13] * len(source), SearchSettings(**{"temperature": 1.0, **options}), None, numbers
+            Stepper(model, source),
+            source,
+            [13] * len(source),
+            SearchSettings(**{"temperature": 1.0, **options}),
+            None,
+            numbers,
         )
 
 
@@ -42,7 +48,7 @@ def test_tokens_are_drawn_with_the_probabilities_of_the_model() -> None:
     logits[[model.config.pad, model.config.bos]] = float("-inf")
     settings = SearchSettings(temperature=0.7)
     with torch.inference_mode():
-        first = [hypotheses[0].tokens[0] for hypotheses in sample(model, source, [1] * 2000, settings)]
+        first = [hypotheses[0].tokens[0] for hypotheses in sample(Stepper(model, source), source, [1] * 2000, settings)]
     counts = torch.bincount(torch.tensor(first), minlength=30) / 2000
     assert (counts - (logits / 0.7).softmax(dim=-1)).abs().max() < 0.05
 
@@ -58,9 +64,11 @@ def test_only_the_most_probable_tokens_are_drawn() -> None:
     one = sources(model, (3,)).expand(500, -1)
     settings = SearchSettings(temperature=5.0, top_k=4)
     with torch.inference_mode():
-        assert len({hypotheses[0].tokens for hypotheses in sample(model, one, [1] * 500, settings)}) == 4
+        assert len({hypotheses[0].tokens for hypotheses in sample(Stepper(model, one), one, [1] * 500, settings)}) == 4
         nucleus = SearchSettings(temperature=1.0, top_p=0.5)
         logits = model.decode(torch.tensor([[model.config.start_id]]), model.encode(one[:1]))[0, -1]
         shares = logits.softmax(dim=-1).sort(descending=True).values.cumsum(dim=-1)
         size = int((shares < 0.5).sum()) + 1
-        assert len({hypotheses[0].tokens for hypotheses in sample(model, one, [1] * 500, nucleus)}) == size
+        assert (
+            len({hypotheses[0].tokens for hypotheses in sample(Stepper(model, one), one, [1] * 500, nucleus)}) == size
+        )

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from clearhead.decoding.search.selection import IS_ENDED, LOG_PROB, PARENT, TOKEN, TOTAL, Selection
+from clearhead.decoding.search.record_reader import IS_ENDED, LOG_PROB, PARENT, TOKEN, TOTAL
+from clearhead.decoding.search.selection import Selection
 from clearhead.decoding.search.settings import SearchSettings
 from tests.unit.decoding.search.steps_by_hand import (
     EOS,

@@ -10,7 +10,7 @@ from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.static_search import static_search
 from clearhead.decoding.search.static_step import StaticStep, StaticStepper, StaticStepPool, StepShape, shape_bytes
-from clearhead.model.gates import NO_GATES, Gates, HeadGates
+from clearhead.model.gates import NO_GATES, Gates
 from clearhead.model.probe import Probe
 from clearhead.model.probed import ProbedModel
 from tests.parity.models import make_gates
@@ -135,7 +135,7 @@ def test_one_step_serves_any_gates_at_the_same_places_and_a_plain_search_gets_an
     source, limits, settings = sources(model), [13, 11, 7, 5, 3], SearchSettings(beam=3, n_best=3)
     pool, steps, translations = StaticStepPool(model), [], []
     few = Gates({"decoder.0.cross_attention": torch.tensor([0.0, 1.0])})
-    choices: list[HeadGates] = [make_gates(model.config), NO_GATES, make_gates(model.config, seed=1), few]
+    choices: list[Gates] = [make_gates(model.config), NO_GATES, make_gates(model.config, seed=1), few]
     for gates in choices:
         expected = beam_search(ProbedModel(model, Probe(gates=gates)), source, limits, settings)
         with pool.step(source, settings.beam, max(limits), gates) as step:

@@ -15,11 +15,6 @@ def exchange(world: World) -> dict[str, Any]:
     copied = torch.full((2,), float(world.rank + 5))
     world.copy_from_first([copied])
     words = ["zero", "one", "two", "three", "four"]
-    taken = []
-    for word in world.share_all(words if world.is_first else []):
-        taken.append(word)
-        if word == "two":
-            break
     if world.is_first:
         world.announce("done")
     else:
@@ -28,9 +23,7 @@ def exchange(world: World) -> dict[str, Any]:
     return {
         "any_of": world.any_of([world.rank == 1, False, True]),
         "share": world.share({"text": f"für {world.rank}", "number": 0.1}),
-        "taken": taken,
         "gather": world.gather(["r" * world.rank, None]),
-        "gather_bytes": [state.tolist() for state in world.gather_bytes(torch.tensor([world.rank], dtype=torch.uint8))],
         "sum": total.tolist(),
         "copied": copied.tolist(),
         "words": world.interleave(world.gather(list(world.share_of(words)))),
@@ -44,9 +37,7 @@ def test_ranks_exchange_values(ranks: RankServer) -> None:
         assert result == {
             "any_of": [True, False, True],
             "share": {"text": "für 0", "number": 0.1},
-            "taken": ["zero", "one", "two"],
             "gather": [["", None], ["r", None], ["rr", None]],
-            "gather_bytes": [[0], [1], [2]],
             "sum": [3.0, 6.0, 9.0],
             "copied": [5.0, 5.0],
             "words": ["zero", "one", "two", "three", "four"],
