@@ -62,7 +62,12 @@ def _read(content: bytes, suffix: str) -> Page:
     if suffix in NOTEBOOK:
         return read_notebook(text)
     text, remarks = _with_points(text, has_cells=suffix in TABLES)
-    page = read_csv(text, suffix) if suffix in TABLES else (read_html if suffix in HTML else read_text)(text)
+    if suffix in TABLES:
+        page = read_csv(text, suffix)
+    elif suffix in HTML:
+        page = read_html(text)
+    else:
+        page = read_text(text)
     return replace(page, remarks=(*remarks, *page.remarks))
 
 

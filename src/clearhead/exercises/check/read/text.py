@@ -26,7 +26,7 @@ _FIELD = re.compile(
 _MARKS = re.compile(r"^(?:\s|[∴⇒→>✓✗⊗•◦▪①-⑳]|[-*–] |=?\s*[⇒→](?=\s))+")
 _NUMBERING = re.compile(r"^(?:\(?(?:[0-9]{1,2}|[a-h])[.)]+|[ivx]{1,4}\))\s+(?=[^\W\d])")
 _STEP = re.compile(r"(?i)(?:step|part|task|question|exercise|problem)\s*[0-9]{1,2}[a-z]?\b")
-_DIMENSIONS = re.compile(r"(?:\(?[0-9]+\s?[×xX]\s?[0-9]+\)?[\s,·=]*)+").fullmatch
+_DIMENSIONS = re.compile(r"(?:\(?[0-9]+\s?[×xX]\s?[0-9]+\)?(?:[\s,·=]+|$))+").fullmatch
 _TITLE = re.compile(r"(\S.*?)\s*\([0-9]+ × [0-9]+(?:, [a-z]+)?\)").fullmatch
 _RULE = re.compile(r"[-=~_*]{3,}").fullmatch
 _RELATION = re.compile(r"(?<![<>!])(?::=|=+|≈|≃|≅)(?!>)")
@@ -103,7 +103,7 @@ class _Reader:
 
     def _block(self, draft: _Draft) -> Block:
         grid = next(reversed([*self._grids.inside(draft.sides[-1])]), Grid(()))  # the last grid has the labels
-        sides = tuple(self._grids.side(_TRAILING.sub("", side)) for side in draft.sides)
+        sides = tuple(self._grids.side(_without_tail(side)) for side in draft.sides)
         name, above, *headings = map(self._grids.written, (draft.name, draft.above, *draft.headings))
         place = f"{self._unit} {draft.line}"
         return Block(name, sides, grid.rows, grid.columns, tuple(headings), above, place, draft.line)
@@ -130,7 +130,8 @@ class _Reader:
             self._row_line = line.number
             return
         self._end_rows()
-        if title := _TITLE(text):
+        title = _TITLE(text) if len(text) < 2 * _MAX_WORDS else None
+        if title:
             self._start(title[1], line.number).is_open = True
         elif is_continued:
             self._continue(text, line.number)
@@ -217,15 +218,18 @@ class _Reader:
     def _add_sides(self, draft: _Draft, sides: list[str]) -> None:
         draft.sides += [side.strip() for side in sides if side.strip(" .,;")]
         last = draft.sides[-1] if draft.sides and sides[-1:] != [""] else ""
-        has_value = any(map(is_hole, last)) or bool(row_cells(_TRAILING.sub("", last)))
+        has_value = any(map(is_hole, last)) or bool(row_cells(_without_tail(last)))
         draft.is_open = not has_value
         draft.num_words = 0
 
     def _read_statement(self, text: str, number: int) -> None:
         name, *sides = _RELATION.split(text)
         name = name.strip()
-        if not sides or (self._is_labelled and not has_numbers(text)):
+        if not sides or (self._is_labelled and not any(map(is_hole, text)) and not has_numbers(text)):
             self._read_words(text.strip(), number)
+            return
+        if len(name) > _MAX_WORDS:
+            self._read_words(text, number)
             return
         prefix, colon, rest = name.rpartition(": ")
         if colon and rest.strip():
@@ -234,9 +238,6 @@ class _Reader:
         if value_after and is_number(value_after[2]):
             name, sides = value_after[1], [value_after[2], *sides]
         if is_setting(name, sides[-1].strip()) and _BARE(sides[-1].strip(" .")):
-            return
-        if len(name) > _MAX_WORDS:
-            self._read_words(text, number)
             return
         if any(map(is_hole, name)):  # softmax(2, 7) = … is known by its numbers
             name, sides = "", [name, *sides]
@@ -278,6 +279,11 @@ class _Reader:
         self._words = words
 
 
+def _without_tail(side: str) -> str:
+    """Return a side without ticks, full stops and remarks at its end."""
+    return side[:-_MAX_WORDS] + _TRAILING.sub("", side[-_MAX_WORDS:])
+
+
 def _has_number(text: str) -> bool:
     return any(map(is_hole, text)) or _NUMERIC.search(text) is not None or "∞" in text
 
@@ -288,7 +294,7 @@ def _statements(text: str) -> list[str]:
     separators = list[str]()
     start = 0
     for match in _PARTS.finditer(text):
-        if match[2] and text[: match.start()].strip():
+        if match[2] and match.start():
             pieces[-1] += text[start : match.start()]
             separators.append(match[2])
             pieces.append("")
