@@ -58,7 +58,7 @@ def fold(text: str, grids: Grids, remarks: list[str], *, is_fresh: bool = True) 
     text = without_holes(text).translate(_BLANKS) if is_fresh else text
     if _STRUCK.search(text):
         remarks.append("Struck-out text was ignored.")
-    text = _STRUCK.sub(" ", _without_comments(text))
+    text = _STRUCK.sub(" ", without_comments(text))
     text = _TAG.sub("", _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", text)))
     preamble, begin, body = html.unescape(text).partition(r"\begin{document}")
     text = "\n" * preamble.count("\n") + _TEX_NOTES.sub("", body) if begin else preamble
@@ -203,7 +203,7 @@ class _Folder:
         return self._grids.add(grid) + lines
 
 
-def _without_comments(text: str) -> str:
+def without_comments(text: str) -> str:
     """Return a text without HTML comments; their line breaks stay."""
     first, *others = text.split("<!--")
     parts = [first]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from clearhead.check.limits import MAX_DOCUMENT, MAX_DOCUMENT_LINE
+from clearhead.check.limits import MAX_DOCUMENT, MAX_DOCUMENT_ITEMS, MAX_DOCUMENT_LINE
 from clearhead.errors import ProblemError
 from clearhead.exercises.check.read.brackets import take_lists
 from clearhead.exercises.check.read.fold import fold
@@ -174,6 +174,8 @@ class _Reader:
 
     def _start(self, name: str, number: int, prefix: str = "") -> _Draft:
         """Add a statement and return it."""
+        if len(self._drafts) >= MAX_DOCUMENT_ITEMS:
+            raise ProblemError(f"contains more than {MAX_DOCUMENT_ITEMS:,} statements. Give one working only.")
         headings = tuple(title for _, title in self._headings) + ((prefix,) if prefix else ())
         draft = _Draft(name, number, headings=headings, above=self._words)
         self._drafts.append(draft)
@@ -198,7 +200,7 @@ class _Reader:
             last.sides.append(text)
         elif named:
             self._start(named, number).sides.append(text)
-        elif last and last.sides and _ENDS_OPEN(last.sides[-1]) and last.num_words == 0:
+        elif last and last.sides and _ENDS_OPEN(last.sides[-1][-9:]) and last.num_words == 0:
             last.sides[-1] += f" {text}"
             last.is_open = False
         elif last and last.is_open:
