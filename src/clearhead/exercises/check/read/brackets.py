@@ -6,6 +6,7 @@ from clearhead.check.read.number import is_blank
 from clearhead.exercises.check.read.grid import Grid, Grids, is_hole, is_label, row_cells
 
 _MAX_DEPTH = 20
+_MAX_LIST = 20_000  # characters of a list without inner lists
 _CLOSING = {"[": "]", "(": ")"}
 _PART = re.compile(r"([\[\]()]|\n[ \t]*\n)")
 _ARRAY = re.compile(r"(?:\w{1,10}\.)?(?:array|matrix|tensor)\(")
@@ -53,13 +54,15 @@ def _word_before(parts: list[str]) -> str:
 def _value(bracket: str, inside: str, name: str, grids: Grids) -> str:
     """Return the character of a list, or the text as it was."""
     text = f"{bracket}{inside}{_CLOSING[bracket]}"
+    if len(inside) > _MAX_LIST:
+        return text
     holes = [letter for letter in inside if is_hole(letter)]
     if holes:
         is_list = not "".join(letter for letter in inside if not is_hole(letter)).strip(" ,;\n\t\v")
-        rows = [grid.cells for grid in grids.inside(inside)]
-        if not is_list or any(len(cells) != 1 for cells in rows):
+        matrices = [grid.cells for grid in grids.inside(inside)]
+        if not is_list or any(len(cells) != 1 for cells in matrices):
             return holes[0] if is_list and len(holes) == 1 else text
-        return grids.add(Grid(tuple(cells[0] for cells in rows))) + "\v" * inside.count("\n")
+        return grids.add(Grid(tuple(cells[0] for cells in matrices))) + "\v" * inside.count("\n")
     rows = _rows(inside, bracket)
     if not rows or (bracket == "(" and len(rows[0]) < 2):
         return text

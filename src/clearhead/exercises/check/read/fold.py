@@ -14,7 +14,6 @@ _MAX_DEPTH = 40
 _TOKEN = re.compile(
     r"\\(?:left|right)(?![A-Za-z])\s*\.?|\\\\(?:\[-?[0-9.]+[a-z]{2}\])?|\\[A-Za-z]+\*?|\\.|\n|[{}$&]|[^\\\n{}$&]+|\\"
 )
-_COMMENT = re.compile(r"<!--(?:(?!-->)[\s\S])*-->")
 _SUB, _SUP = (
     re.compile(r"(?i)(?:_|<i[^<>]{0,20}>_</i>)?<sub>([^<>\n]*)</sub>"),
     re.compile(r"(?i)<sup>([^<>\n]*)</sup>"),
@@ -59,7 +58,7 @@ def fold(text: str, grids: Grids, remarks: list[str], *, is_fresh: bool = True) 
     text = without_holes(text).translate(_BLANKS) if is_fresh else text
     if _STRUCK.search(text):
         remarks.append("Struck-out text was ignored.")
-    text = _STRUCK.sub(" ", _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text))
+    text = _STRUCK.sub(" ", without_comments(text))
     text = _TAG.sub("", _SUP.sub(r"^{\1}", _SUB.sub(r"_{\1}", text)))
     preamble, begin, body = html.unescape(text).partition(r"\begin{document}")
     text = "\n" * preamble.count("\n") + _TEX_NOTES.sub("", body) if begin else preamble
@@ -202,6 +201,16 @@ class _Folder:
         if "=" in content or not grid.has_values:
             return "\f" + "\f".join(map(" ".join, rows)) + lines + "\f"
         return self._grids.add(grid) + lines
+
+
+def without_comments(text: str) -> str:
+    """Return a text without HTML comments; their line breaks stay."""
+    first, *others = text.split("<!--")
+    parts = [first]
+    for part in others:
+        comment, end, after = part.partition("-->")
+        parts.append("\n" * comment.count("\n") + after if end else f"<!--{part}")
+    return "".join(parts)
 
 
 def _closed(text: str) -> str:

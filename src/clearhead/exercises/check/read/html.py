@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 
+from clearhead.exercises.check.read.fold import without_comments
 from clearhead.exercises.check.read.grid import LABEL, Grids, table_grid, without_holes
 from clearhead.exercises.check.read.page import Page
 from clearhead.exercises.check.read.text import read_text
@@ -27,13 +28,16 @@ _BLOCKS = (
     "pre",
     "body",
 )
+_UNCLOSED = re.compile(  # < without its >, for which the parser would search the whole page again and again
+    r"""<(?!(?:[^<>"']{0,300}(?:"[^"]{0,3000}"|'[^']{0,3000}')){0,40}[^<>"']{0,300}>)"""
+)
 _SIZE = re.compile(r"\s*\(?[0-9]+ × [0-9]+(?:, [a-z]+)?\)?\s*$")
 
 
 def read_html(text: str) -> Page:
     """Return what is on an HTML page, also on one that a browser saved."""
     reader = _PageReader()
-    reader.feed(without_holes(text))
+    reader.feed(_UNCLOSED.sub("&lt;", without_comments(without_holes(text))))
     reader.close()
     page = read_text("".join(reader.parts), reader.grids)
     return replace(page, fields={**page.fields, **reader.fields})

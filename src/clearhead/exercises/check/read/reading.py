@@ -43,7 +43,8 @@ def read_page(content: bytes, name: str) -> Page:
     if len(content) > MAX_WORKING_BYTES:
         size, limit = len(content) / 2**20, MAX_WORKING_BYTES // 2**20
         raise ProblemError(f"has {size:.0f} MiB; the limit is {limit} MiB. Give the lines of one working only.")
-    suffix, remarks = Path(name).suffix.lower(), ()
+    suffix = Path(name).suffix.lower()
+    remarks: tuple[str, ...] = ()
     if suffix in WORD or (content[:4] == b"PK\x03\x04" and b"word/document.xml" in content):
         raise ProblemError("Word files are not read. Fill in the page of the sheet, or save the working as text.")
     if suffix not in (*DATA, *TABLES, *BOOKS, *HTML, *NOTEBOOK, *TEXTS):
@@ -63,7 +64,12 @@ def _read(content: bytes, suffix: str) -> Page:
     if suffix in NOTEBOOK:
         return read_notebook(text)
     text, remarks = _with_points(text, has_cells=suffix in TABLES)
-    page = read_csv(text, suffix) if suffix in TABLES else (read_html if suffix in HTML else read_text)(text)
+    if suffix in TABLES:
+        page = read_csv(text, suffix)
+    elif suffix in HTML:
+        page = read_html(text)
+    else:
+        page = read_text(text)
     return replace(page, remarks=(*remarks, *page.remarks))
 
 

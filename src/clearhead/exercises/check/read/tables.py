@@ -73,8 +73,10 @@ def _take_fields(row: Row, fields: dict[str, Any]) -> None:
     for place, cell in enumerate(row):
         key, _, value = cell.partition(":")
         key = key.strip().lower()
+        if key not in _KEYS:
+            continue
         beside = row[place + 1 :]
-        if key not in _KEYS or not (value.strip() or (any(beside) and beside[0])):
+        if not (value.strip() or (any(beside) and beside[0])):
             continue
         texts = [value.strip()] if value.strip() else beside[: beside.index("") if "" in beside else None]
         row[place : place + (1 if value.strip() else 1 + len(texts))] = [""] * (1 if value.strip() else 1 + len(texts))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
-from clearhead.check.limits import MAX_DOCUMENT, MAX_DOCUMENT_LINE
+from clearhead.check.limits import MAX_DOCUMENT, MAX_DOCUMENT_ITEMS, MAX_DOCUMENT_LINE
 from clearhead.errors import ProblemError
 from clearhead.exercises.check.read.brackets import take_lists
 from clearhead.exercises.check.read.fold import fold
@@ -17,6 +17,7 @@ from clearhead.exercises.check.read.grid import LABEL, Grid, Grids, is_hole, is_
 from clearhead.exercises.check.read.layout import Line, numbered, take_drawn
 from clearhead.exercises.check.read.page import Block, Page, Unread
 from clearhead.exercises.check.read.prose import has_numbers, is_setting, looks_like_calculation
+from clearhead.exercises.check.read.statements import RELATION, has_number, is_bare, statements, without_tail
 
 _MAX_TITLE = 300  # characters of a heading that is marked as one
 _MAX_WORDS = 80  # characters of a heading, of a name and of the words above a block
@@ -27,14 +28,11 @@ _FIELD = re.compile(
 _MARKS = re.compile(r"^(?:\s|[∴⇒→>✓✗⊗•◦▪①-⑳]|[-*–] |=?\s*[⇒→](?=\s))+")
 _NUMBERING = re.compile(r"^(?:\(?(?:[0-9]{1,2}|[a-h])[.)]+|[ivx]{1,4}\))\s+(?=[^\W\d])")
 _STEP = re.compile(r"(?i)(?:step|part|task|question|exercise|problem)\s*[0-9]{1,2}[a-z]?\b")
-_DIMENSIONS = re.compile(r"(?:\(?[0-9]+\s?[×xX]\s?[0-9]+\)?[\s,·=]*)+").fullmatch
+_DIMENSIONS = re.compile(r"(?:\(?[0-9]+\s?[×xX]\s?[0-9]+\)?(?:[\s,·=]+|$))+").fullmatch
 _TITLE = re.compile(r"(\S.*?)\s*\([0-9]+ × [0-9]+(?:, [a-z]+)?\)").fullmatch
 _RULE = re.compile(r"[-=~_*]{3,}").fullmatch
-_RELATION = re.compile(r"(?<![<>!])(?::=|=+|≈|≃|≅)(?!>)")
 _VALUE = "(?=[\\s(]*(?:[-−–+≈~]?\\s?\\.?[0-9]|[-−]?∞|[½√]|[\U000f0000-\U000fffff]))"
 _COLON = re.compile(rf"(?<![0-9]):{_VALUE}|:(?=\s){_VALUE}|(?:→|->){_VALUE}")
-_PARTS = re.compile(r"([\[({][^\[\](){}]*[\])}]|<[^<>=]{1,40}>)|(\s*;\s*|,\s+|,(?=[^\W\d])|\s+and\s+|\s{2,})")
-_BARE = re.compile(r"[-−+]?[0-9.]+%?").fullmatch
 _LABELLED = re.compile(r"([^\W\d_][\w'’ ⁠-]{0,30}?)\s+([-−+]?[0-9.].*)").fullmatch
 _VALUE_AFTER_INDEX = re.compile(r"(.*[\])])\s+(\S+)").fullmatch
 _FILLER = re.compile(
@@ -42,8 +40,6 @@ _FILLER = re.compile(
 )
 _WITH_DECIMALS = re.compile(r"[0-9][.,][0-9]").search
 _VERB = re.compile(r"\s(?:is|are|was|were)$")
-_NUMERIC = re.compile(r"(?<![\w_√])\.?[0-9]")
-_TRAILING = re.compile(r"(?:\s*(?:[✓✗✔✘□■.,;⇒]|→[^=→]{0,40}|\\)|\s+\([^\W\d][^()0-9]*\))+$")
 _ENDS_OPEN = re.compile("(?:[×·*+]|[\\d)\U000f0000-\U000fffff]\\s[Xx])\\s*$").search
 
 
@@ -99,12 +95,12 @@ class _Reader:
     def page(self, remarks: tuple[str, ...]) -> Page:
         """Return the blocks with numbers, in order."""
         self._end_rows()
-        drafts = [draft for draft in self._drafts if any(map(_has_number, draft.sides))]
+        drafts = [draft for draft in self._drafts if any(map(has_number, draft.sides))]
         return Page(tuple(map(self._block, drafts)), tuple(self._unread), self._fields, remarks)
 
     def _block(self, draft: _Draft) -> Block:
         grid = next(reversed([*self._grids.inside(draft.sides[-1])]), Grid(()))  # the last grid has the labels
-        sides = tuple(self._grids.side(_TRAILING.sub("", side)) for side in draft.sides)
+        sides = tuple(self._grids.side(without_tail(side)) for side in draft.sides)
         name, above, *headings = map(self._grids.written, (draft.name, draft.above, *draft.headings))
         place = f"{self._unit} {draft.line}"
         return Block(name, sides, grid.rows, grid.columns, tuple(headings), above, place, draft.line)
@@ -118,11 +114,11 @@ class _Reader:
             return
         if self._take_heading(text, is_alone=is_alone and not is_indented, below=below):
             return
-        self._is_labelled = _RELATION.search(text) is None
+        self._is_labelled = RELATION.search(text) is None
         text = _COLON.sub(" = ", _NUMBERING.sub("", text.lstrip("#").strip()))
         if not text:
             return
-        is_continued = _RELATION.match(text) is not None or (text[0] in "+×·" and bool(self._drafts))
+        is_continued = RELATION.match(text) is not None or (text[0] in "+×·" and bool(self._drafts))
         cells = () if is_continued else row_cells(text)
         if cells:
             if self._rows and (line.number != self._row_line + 1):
@@ -131,12 +127,13 @@ class _Reader:
             self._row_line = line.number
             return
         self._end_rows()
-        if title := _TITLE(text):
+        title = _TITLE(text) if len(text) < 2 * _MAX_WORDS else None
+        if title:
             self._start(title[1], line.number).is_open = True
         elif is_continued:
             self._continue(text, line.number)
         else:
-            for statement in _statements(text):
+            for statement in statements(text):
                 self._read_statement(statement, line.number)
 
     def _take_fields(self, text: str) -> str:
@@ -150,9 +147,9 @@ class _Reader:
         title = text.lstrip("#").strip(" #*:·")
         level = len(text) - len(text.lstrip("#"))
         is_step = _STEP.match(title) is not None
-        most = _MAX_TITLE if level or is_step else _MAX_WORDS
         is_plain = not (any(map(is_hole, text)) or _WITH_DECIMALS(title) or row_cells(title))
-        if len(title) > most or not (is_plain or level or (is_step and is_alone)):
+        is_marked = level > 0 or (is_step and is_alone)
+        if len(title) > (_MAX_TITLE if is_marked else _MAX_WORDS) or not (is_plain or is_marked):
             return False
         if is_step and is_alone and not level:
             level = 7
@@ -176,6 +173,8 @@ class _Reader:
 
     def _start(self, name: str, number: int, prefix: str = "") -> _Draft:
         """Add a statement and return it."""
+        if len(self._drafts) >= MAX_DOCUMENT_ITEMS:
+            raise ProblemError(f"contains more than {MAX_DOCUMENT_ITEMS:,} statements. Give one working only.")
         headings = tuple(title for _, title in self._headings) + ((prefix,) if prefix else ())
         draft = _Draft(name, number, headings=headings, above=self._words)
         self._drafts.append(draft)
@@ -200,7 +199,7 @@ class _Reader:
             last.sides.append(text)
         elif named:
             self._start(named, number).sides.append(text)
-        elif last and last.sides and _ENDS_OPEN(last.sides[-1]) and last.num_words == 0:
+        elif last and last.sides and _ENDS_OPEN(last.sides[-1][-9:]) and last.num_words == 0:
             last.sides[-1] += f" {text}"
             last.is_open = False
         elif last and last.is_open:
@@ -212,7 +211,7 @@ class _Reader:
     def _continue(self, text: str, number: int) -> None:
         """Add the sides of `= …`, or `+ …`, to the statement above."""
         draft = self._drafts[-1] if self._drafts else self._start("", number)
-        glued, *sides = _RELATION.split(text)
+        glued, *sides = RELATION.split(text)
         if glued.strip() and draft.sides:
             draft.sides[-1] += f" {glued.strip()}"
         self._add_sides(draft, sides)
@@ -220,15 +219,18 @@ class _Reader:
     def _add_sides(self, draft: _Draft, sides: list[str]) -> None:
         draft.sides += [side.strip() for side in sides if side.strip(" .,;")]
         last = draft.sides[-1] if draft.sides and sides[-1:] != [""] else ""
-        has_value = any(map(is_hole, last)) or bool(row_cells(_TRAILING.sub("", last)))
+        has_value = any(map(is_hole, last)) or bool(row_cells(without_tail(last)))
         draft.is_open = not has_value
         draft.num_words = 0
 
     def _read_statement(self, text: str, number: int) -> None:
-        name, *sides = _RELATION.split(text)
+        name, *sides = RELATION.split(text)
         name = name.strip()
-        if not sides or (self._is_labelled and not has_numbers(text)):
+        if not sides or (self._is_labelled and not any(map(is_hole, text)) and not has_numbers(text)):
             self._read_words(text.strip(), number)
+            return
+        if len(name) > _MAX_WORDS:
+            self._read_words(text, number)
             return
         prefix, colon, rest = name.rpartition(": ")
         if colon and rest.strip():
@@ -236,10 +238,7 @@ class _Reader:
         value_after = _VALUE_AFTER_INDEX(name)
         if value_after and is_number(value_after[2]):
             name, sides = value_after[1], [value_after[2], *sides]
-        if is_setting(name, sides[-1].strip()) and _BARE(sides[-1].strip(" .")):
-            return
-        if len(name) > _MAX_WORDS:
-            self._read_words(text, number)
+        if is_setting(name, sides[-1].strip()) and is_bare(sides[-1].strip(" .")):
             return
         if any(map(is_hole, name)):  # softmax(2, 7) = … is known by its numbers
             name, sides = "", [name, *sides]
@@ -279,31 +278,3 @@ class _Reader:
         words = self._words
         self._start(label, number).sides.append(value)
         self._words = words
-
-
-def _has_number(text: str) -> bool:
-    return any(map(is_hole, text)) or _NUMERIC.search(text) is not None or "∞" in text
-
-
-def _statements(text: str) -> list[str]:
-    """Return the statements of a line: `a = 1, b = 2 and c = 3` are three, `A = 1/2, 2/4 = 0.5, 0.5` is one."""
-    pieces = [""]
-    separators = list[str]()
-    start = 0
-    for match in _PARTS.finditer(text):
-        if match[2] and text[: match.start()].strip():
-            pieces[-1] += text[start : match.start()]
-            separators.append(match[2])
-            pieces.append("")
-            start = match.end()
-    pieces[-1] += text[start:]
-    are_all = all(_RELATION.search(piece) for piece in pieces)
-    statements = [pieces[0]]
-    for separator, piece in zip(separators, pieces[1:], strict=True):
-        left = _RELATION.split(piece)[0].strip() if _RELATION.search(piece) else ""
-        is_named = any(map(str.isalpha, left)) or not any(map(is_hole, left))
-        if left and is_named and not _BARE(left) and (are_all or not row_cells(left)):
-            statements.append(piece)
-        else:
-            statements[-1] += separator + piece
-    return statements
