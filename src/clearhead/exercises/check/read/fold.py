@@ -33,7 +33,7 @@ _SYMBOLS = {
     "prime": "′", "sum": "Σ", "ldots": "…", "cdots": "…", "dots": "…", "vdots": "…", "langle": "<", "rangle": ">",
     "odot": "⊙", "checkmark": "✓", "varepsilon": "ε", "lambda": "λ", "mid": "|", "vert": "|", "pm": "±",
     "par": "\f", "item": "\f", "newline": "\f", "textless": "<", "textgreater": ">", "hfill": "  ",
-    "quad": "  ", "qquad": "  ",
+    "quad": "  ", "qquad": "  ", "ell": "ℓ", "partial": "∂",
 }  # fmt: skip
 _FUNCTIONS = ("softmax", "tanh", "exp", "log", "ln", "sin", "cos", "max", "min", "sqrt", "relu", "sigmoid", "inf")
 _ACCENTS = {"tilde": "\u0303", "widetilde": "\u0303", "hat": "\u0302", "bar": "\u0304", "overline": "\u0304", "vec": ""}

@@ -575,7 +575,8 @@ def _fits(block: Block, line: Line, result: Cells) -> bool:
     numbers = [str(number + 1) for number in range(len(rows))]
     columns = [_index_in(label, labels).casefold() for label in block.columns]
     own_columns = [label.casefold() for label in line.columns]
-    are_columns = not any(columns) or columns in (own_columns, [str(number + 1) for number in range(len(columns))])
+    is_meant = any(column in labels or column.isdecimal() for column in columns)  # not words of the line above
+    are_columns = not is_meant or columns in (own_columns, [str(number + 1) for number in range(len(columns))])
     return (not any(rows) or rows in (own, numbers)) and are_columns
 
 
