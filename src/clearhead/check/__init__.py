@@ -6,7 +6,7 @@ from typing import Any
 
 from clearhead.check.marker import mark, mark_all, mark_worksheet
 from clearhead.check.marks import Scheme
-from clearhead.check.read.sheet_number import SheetLookup
+from clearhead.exercises.check.read.sheet_number import SheetLookup
 from clearhead.check.report import Report
 from clearhead.check.scheme_lines import SchemeLineError
 from clearhead.check.verdict import Verdict

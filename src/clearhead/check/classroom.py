@@ -15,9 +15,9 @@ from clearhead.check.conventions import check_problem
 from clearhead.check.look_alikes import LookAlike, look_alikes
 from clearhead.check.marker import mark_all
 from clearhead.check.marks import Scheme
-from clearhead.check.read.problem_source import load_given_problem
+from clearhead.exercises.check.read.problem_source import load_given_problem
 from clearhead.exercises.check.read.workings import load_workings, shown_name
-from clearhead.check.read.sheet_number import ProblemSources, SheetLookup
+from clearhead.exercises.check.read.sheet_number import ProblemSources, SheetLookup
 from clearhead.check.render.words import not_enough_working
 from clearhead.check.report import FORMAT, Finding, Report
 from clearhead.check.scheme_lines import SchemeLineError, check_scheme

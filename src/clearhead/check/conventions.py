@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from clearhead.check.limits import WorkLimitError
-from clearhead.check.read.number import is_blank
+from clearhead.exercises.check.read.number import is_blank
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Note, Working, WrittenLine
 from clearhead.errors import ProblemError

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from clearhead.check.names import Pick
-from clearhead.check.read.number import WrittenNumber, is_blank, read_cell
+from clearhead.exercises.check.read.number import WrittenNumber, is_blank, read_cell
 from clearhead.check.working import WrittenLine
 from clearhead.worksheet.arrays import Array
 

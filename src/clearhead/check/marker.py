@@ -22,7 +22,7 @@ from clearhead.check.names import words_for
 from clearhead.check.numbered_sheet import PRINTED, scheme_of_sheet, with_printed_lines
 from clearhead.check.placing import Placer
 from clearhead.check.product_order import with_written_order
-from clearhead.check.read.problem_source import unusable_problem
+from clearhead.exercises.check.read.problem_source import unusable_problem
 from clearhead.check.report import Report
 from clearhead.check.report_writer import ComparedWorking, ReportWriter
 from clearhead.check.shown_lines import compare_with_shown_lines

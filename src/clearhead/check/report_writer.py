@@ -12,7 +12,7 @@ from clearhead.check.diagnose import RootError, diagnose
 from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.marks import LineScheme, MarkingContext, Scheme, line_marks
 from clearhead.check.names import split_pick
-from clearhead.check.read.number import read_cell
+from clearhead.exercises.check.read.number import read_cell
 from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
 from clearhead.check.scheme_lines import check_scheme_lines, other_steps, scheme_nodes
 from clearhead.check.statement import JudgedStatement, Placing

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from clearhead.check import Report, Scheme
-    from clearhead.check.read.sheet_number import SheetLookup
+    from clearhead.exercises.check.read.sheet_number import SheetLookup
 
 
 class ReportFormat(StrEnum):

@@ -6,7 +6,7 @@ A sheet that was drawn from a trace has only its key file. A number comes from a
 from functools import lru_cache, partial
 from pathlib import Path
 
-from clearhead.check.read.sheet_number import SheetLookup
+from clearhead.exercises.check.read.sheet_number import SheetLookup
 from clearhead.check.working import NumberedSheet
 from clearhead.errors import QuizError
 from clearhead.quiz.draw import sheet_of_number

@@ -2,7 +2,7 @@
 
 import re
 
-from clearhead.check.read.number import is_blank
+from clearhead.exercises.check.read.number import is_blank
 from clearhead.exercises.check.read.grid import Grid, Grids, is_hole, is_label, row_cells
 
 _MAX_DEPTH = 20

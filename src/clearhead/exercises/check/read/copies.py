@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clearhead.check.read.number import read_cell
+from clearhead.exercises.check.read.number import read_cell
 from clearhead.check.working import Cells
 from clearhead.exercises.check.read.names import Name
 from clearhead.exercises.check.read.page import HOLE, Block, Side

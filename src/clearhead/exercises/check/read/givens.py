@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clearhead.check.line_words import symbol_key
-from clearhead.check.read.number import read_cell
+from clearhead.exercises.check.read.number import read_cell
 from clearhead.check.working import Cells
 from clearhead.errors import ProblemError
 from clearhead.exercises.check.read.page import HOLE, Block

@@ -18,7 +18,7 @@ from clearhead.check.graph import Graph
 from clearhead.check.grid import name_without_percent
 from clearhead.check.line_words import LAST_WORDS, SUBSCRIPTS, WORDS, symbol_key, word_key
 from clearhead.check.names import find_records, matches_place
-from clearhead.check.read.number import is_blank, read_cell
+from clearhead.exercises.check.read.number import is_blank, read_cell
 from clearhead.check.working import Cells, Note, WrittenLine
 from clearhead.exercises.check.read.copies import copies_in
 from clearhead.exercises.check.read.names import Name, is_index, read_name

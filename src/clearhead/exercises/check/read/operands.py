@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearhead.check.read.number import read_cell
+from clearhead.exercises.check.read.number import read_cell
 from clearhead.exercises.sheet.sheet import Line, Sheet
 from clearhead.worksheet.arrays import Array
 

@@ -2,7 +2,7 @@
 
 import re
 
-from clearhead.check.read.number import read_cell
+from clearhead.exercises.check.read.number import read_cell
 
 _SETTING = re.compile(
     r"(?i)(?:d(?:_?(?:k|v|q|model|ff|h|head|in|out))?|n|m|t|l|b|h|i|j|(?:n_?|num_?)?heads?|tokens?|dim(?:ension)?s?|"

@@ -9,9 +9,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from clearhead.check.read.number import visible
-from clearhead.check.read.problem_source import load_given_problem, load_named_problem
-from clearhead.check.read.sheet_number import ProblemSources, SheetLookup
+from clearhead.exercises.check.read.number import visible
+from clearhead.exercises.check.read.problem_source import load_given_problem, load_named_problem
+from clearhead.exercises.check.read.sheet_number import ProblemSources, SheetLookup
 from clearhead.check.working import Note, Working
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
 from clearhead.exercises.check.read.data import page_of_data

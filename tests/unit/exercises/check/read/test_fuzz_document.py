@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clearhead.check.read.document import read_document
-from clearhead.check.read.settling import settle
+from clearhead.exercises.check.read.document import read_document
+from clearhead.exercises.check.read.settling import settle
 from clearhead.check.working import Working
 from clearhead.errors import ProblemError
 

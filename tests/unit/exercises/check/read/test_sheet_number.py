@@ -6,8 +6,8 @@ import pytest
 from openpyxl import Workbook
 
 from clearhead.check import check
-from clearhead.check.read.reading import load_workings, read_workings
-from clearhead.check.read.sheet_number import ProblemSources, sheet_on_page, without_sentences
+from clearhead.exercises.check.read.reading import load_workings, read_workings
+from clearhead.exercises.check.read.sheet_number import ProblemSources, sheet_on_page, without_sentences
 from clearhead.check.working import NumberedSheet
 from clearhead.errors import ProblemError, QuizError
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from clearhead.check.read.number import is_blank, read_cell
+from clearhead.exercises.check.read.number import is_blank, read_cell
 
 PLAIN = [  # text, value, unit, figures
     ("0.50", 0.5, 0.01, 2),

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from clearhead.check.read.sum import read_sum
+from clearhead.exercises.check.read.sum import read_sum
 from clearhead.errors import printable
 
 MAX_LENGTH = 200  # characters of a cell

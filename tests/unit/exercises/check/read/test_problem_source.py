@@ -7,8 +7,8 @@ import pytest
 from clearhead.check import check
 from clearhead.check.classroom import grades_csv, mark_class
 from clearhead.check.marks import Scheme
-from clearhead.check.read.problem_source import is_problem_file, load_given_problem, load_named_problem
-from clearhead.check.read.reading import load_workings, read_workings
+from clearhead.exercises.check.read.problem_source import is_problem_file, load_given_problem, load_named_problem
+from clearhead.exercises.check.read.reading import load_workings, read_workings
 from clearhead.errors import ProblemError
 
 PROBLEM = (

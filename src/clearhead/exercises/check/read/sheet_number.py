@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clearhead.check.read.number import visible
+from clearhead.exercises.check.read.number import visible
 from clearhead.check.working import NumberedSheet
 from clearhead.errors import ClearheadError, ProblemError
 from clearhead.worksheet.problem import shorten

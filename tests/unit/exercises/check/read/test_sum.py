@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from clearhead.check.read.sum import MAX_DEPTH, read_sum
+from clearhead.exercises.check.read.sum import MAX_DEPTH, read_sum
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearhead.check.read.number import is_blank, read_cell, visible
-from clearhead.check.read.reading import load_workings
-from clearhead.check.read.table import read_csv
+from clearhead.exercises.check.read.number import is_blank, read_cell, visible
+from clearhead.exercises.check.read.reading import load_workings
+from clearhead.exercises.check.read.table import read_csv
 from clearhead.errors import ProblemError
 
 SETTINGS = settings(max_examples=150, deadline=None, derandomize=True, database=None)

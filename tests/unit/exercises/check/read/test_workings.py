@@ -10,7 +10,7 @@ import pytest
 
 from clearhead import solve
 from clearhead.check.read import reading
-from clearhead.check.read.reading import load_workings
+from clearhead.exercises.check.read.reading import load_workings
 from clearhead.check.working import Working, WrittenLine
 from clearhead.errors import ProblemError
 from clearhead.worksheet.reading import read_data

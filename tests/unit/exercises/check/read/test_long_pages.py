@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from clearhead.check.read.document import scan_document
-from clearhead.check.read.page_table import NumberLines
+from clearhead.exercises.check.read.document import scan_document
+from clearhead.exercises.check.read.page_table import NumberLines
 from tests.attacks.long_pages import KINDS, check_page, num_calls, page
 
 PIECES_AT_A_LINE = 20  # a line of pieces is longer, and cheaper to read
@@ -38,7 +38,7 @@ COMMENTS = [
 
 @pytest.mark.parametrize("number", range(len(COMMENTS)))
 def test_comments_are_removed_as_by_the_expression_that_describes_them(number):
-    from clearhead.check.read.document import _without_comments
+    from clearhead.exercises.check.read.document import _without_comments
 
     expression = re.compile(r"<!--(?:(?!-->).){0,20000}?-->", re.DOTALL)
     text = COMMENTS[number]
