@@ -15,9 +15,6 @@ from clearhead.check.conventions import check_problem
 from clearhead.check.look_alikes import LookAlike, look_alikes
 from clearhead.check.marker import mark_all
 from clearhead.check.marks import Scheme
-from clearhead.exercises.check.read.problem_source import load_given_problem
-from clearhead.exercises.check.read.workings import load_workings, shown_name
-from clearhead.exercises.check.read.sheet_number import ProblemSources, SheetLookup
 from clearhead.check.render.words import not_enough_working
 from clearhead.check.report import FORMAT, Finding, Report
 from clearhead.check.scheme_lines import SchemeLineError, check_scheme
@@ -25,6 +22,9 @@ from clearhead.check.time_limit import DEFAULT_SECONDS, TimeUpError, late_senten
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Working
 from clearhead.errors import ClearheadError, ProblemError
+from clearhead.exercises.check.read.problem_source import load_given_problem
+from clearhead.exercises.check.read.sheet_number import ProblemSources, SheetLookup
+from clearhead.exercises.check.read.workings import load_workings, shown_name
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".xlsm", ".md", ".markdown", ".tex", ".txt")
 GRADES = ("file", "student", "marks", "out of")  # the first columns of a table of grades

@@ -1,6 +1,6 @@
 """A working as it was read: the problem and the written lines, with every cell as raw text."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -57,8 +57,6 @@ class NumberedSheet:
 
     `quiz` is the name that all its variants share. `printed` are the lines that are on the sheet, with empty cells
     where something is asked; `blank_lines` are the names of the lines to fill in, as a mark scheme has them.
-    `sentences` is the prose of the sheet, which is not part of a working on it; `read_page` reads a sheet that was
-    filled in.
     """
 
     number: str
@@ -66,8 +64,6 @@ class NumberedSheet:
     quiz: str
     printed: tuple[WrittenLine, ...] = ()
     blank_lines: tuple[str, ...] = ()
-    sentences: tuple[str, ...] = ()
-    read_page: Callable[[str], tuple[WrittenLine, ...]] | None = None
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from clearhead.check.line_words import MEANINGS
 from clearhead.check.marks import LineScheme
 from clearhead.check.misconceptions import MISCONCEPTIONS, variants
 from clearhead.check.names import find_records
-from clearhead.exercises.check.read.workings import BOOKS, DATA, DOCUMENTS, KEYS, TABLES, shipped_workings
 from clearhead.check.story import REMEDIES
 from clearhead.check.wrong_rule import Site
+from clearhead.exercises.check.read.workings import BOOKS, DATA, DOCUMENTS, KEYS, TABLES, shipped_workings
 from clearhead.worksheet.reading import read_data
 from tests.generated_pages import generated_page
 

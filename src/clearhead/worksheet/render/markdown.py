@@ -58,7 +58,12 @@ def _table(matrix: MatrixView) -> list[str]:
         head = ["", *(str(j + 1) for j in numbers)]
         if len(numbers) < matrix.value.shape[1]:
             head.insert(-1, "…")
-    lines = [f"| {_maths(matrix.symbol)} {_row(head[1:])}", "|---" + "|---:" * (len(head) - 1) + "|", *(_row(line) for line in body), ""]
+    lines = [
+        f"| {_maths(matrix.symbol)} {_row(head[1:])}",
+        "|---" + "|---:" * (len(head) - 1) + "|",
+        *(_row(line) for line in body),
+        "",
+    ]
     note = omission_note(matrix)
     return [*lines, f"*{note}*", ""] if note else lines
 

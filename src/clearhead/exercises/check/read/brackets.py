@@ -2,8 +2,8 @@
 
 import re
 
-from clearhead.exercises.check.read.number import is_blank
 from clearhead.exercises.check.read.grid import Grid, Grids, is_hole, is_label, row_cells
+from clearhead.exercises.check.read.number import is_blank
 
 _MAX_DEPTH = 20
 _MAX_LIST = 20_000  # characters of a list without inner lists

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clearhead.exercises.check.read.number import read_cell
 from clearhead.check.working import Cells
 from clearhead.exercises.check.read.names import Name
+from clearhead.exercises.check.read.number import read_cell
 from clearhead.exercises.check.read.page import HOLE, Block, Side
 from clearhead.exercises.sheet.sheet import Line, Sheet
 
@@ -66,7 +66,9 @@ def _operands(line: Line, name: Name, sheet: Sheet, side: Side) -> Iterator[Copi
             free.remove(parent)
             yield Copied(parent.symbol, parent.where, grid, is_line and parent.step is not None)
             continue
-        row = next((parent for parent in free if name.row and 1 in _shape(grid) and max(_shape(grid)) in parent.shape), None)
+        row = next(
+            (parent for parent in free if name.row and 1 in _shape(grid) and max(_shape(grid)) in parent.shape), None
+        )
         if row is not None:
             free.remove(row)
             is_key = row is parents[-1] and name.column

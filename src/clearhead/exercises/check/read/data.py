@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clearhead.check.limits import MAX_VALUES, MAX_WRITTEN_CELLS, MAX_WRITTEN_LINES
-from clearhead.exercises.check.read.number import visible
 from clearhead.errors import ProblemError, did_you_mean
+from clearhead.exercises.check.read.number import visible
 from clearhead.exercises.check.read.page import HOLE, Block, Cells, Page, Side
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import read_data

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from clearhead.check.working import Note, NumberedSheet
+from clearhead.errors import Options, ProblemError, did_you_mean
 from clearhead.exercises.check.read.number import visible
 from clearhead.exercises.check.read.problem_source import is_problem_file, load_named_problem
 from clearhead.exercises.check.read.sheet_number import ProblemSources
-from clearhead.check.working import Note, NumberedSheet
-from clearhead.errors import Options, ProblemError, did_you_mean
 from clearhead.worksheet.problem import shorten
 
 KEYS = ("problem", "sheet", "written", "rounded", "student", "title", "decimal")

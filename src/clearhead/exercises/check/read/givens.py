@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clearhead.check.line_words import symbol_key
-from clearhead.exercises.check.read.number import read_cell
 from clearhead.check.working import Cells
 from clearhead.errors import ProblemError
+from clearhead.exercises.check.read.number import read_cell
 from clearhead.exercises.check.read.page import HOLE, Block
 
 _GIVENS = {
@@ -209,5 +209,7 @@ def _plain(cells: Cells) -> list[list[str]]:
 
 
 def _plain_cell(text: str) -> str:
-    power = re.fullmatch(r"([-+]?[\d.]{1,40})\s?[×·*]\s?10\s?\^\s?\{?\(?\s?([-+]?\d{1,4})\s?\)?\}?", text.translate(_MINUS))
+    power = re.fullmatch(
+        r"([-+]?[\d.]{1,40})\s?[×·*]\s?10\s?\^\s?\{?\(?\s?([-+]?\d{1,4})\s?\)?\}?", text.translate(_MINUS)
+    )
     return f"{power[1]}e{power[2]}" if power else text.translate(_MINUS).replace(" ", "")

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from clearhead.check.limits import MAX_DOCUMENT_ITEMS
-from clearhead.exercises.check.read.number import is_blank, read_cell
 from clearhead.errors import ProblemError
+from clearhead.exercises.check.read.number import is_blank, read_cell
 from clearhead.exercises.check.read.page import HOLE, Cells, Side
 
 LABEL = "\ue000"  # stands before a cell that the form itself marks as a label

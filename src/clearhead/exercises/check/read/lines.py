@@ -18,10 +18,10 @@ from clearhead.check.graph import Graph
 from clearhead.check.grid import name_without_percent
 from clearhead.check.line_words import LAST_WORDS, SUBSCRIPTS, WORDS, symbol_key, word_key
 from clearhead.check.names import find_records, matches_place
-from clearhead.exercises.check.read.number import is_blank, read_cell
 from clearhead.check.working import Cells, Note, WrittenLine
 from clearhead.exercises.check.read.copies import copies_in
 from clearhead.exercises.check.read.names import Name, is_index, read_name
+from clearhead.exercises.check.read.number import is_blank, read_cell
 from clearhead.exercises.check.read.operands import RowPlace, SoftmaxRows, powers_of, scores_id, softmax_of
 from clearhead.exercises.check.read.page import HOLE, Block, Page
 from clearhead.exercises.check.read.places import Places
@@ -35,7 +35,9 @@ from clearhead.worksheet.worksheet import Worksheet
 _MAX_SAME = 8  # writings of a line with the same numbers: more heads than anybody writes out
 _MAX_ALIKE = 50  # writings of a line with other numbers
 _LABELS = frozenset(("token", "tokens", "key", "keys", "pair", "row", "word", "query"))
-_SUMS = frozenset(word_key(word) for word in ("sum", "row sum", "total", "denominator", "Σ", "Σ exp", "sum of exponentials"))
+_SUMS = frozenset(
+    word_key(word) for word in ("sum", "row sum", "total", "denominator", "Σ", "Σ exp", "sum of exponentials")
+)
 
 
 @dataclass(frozen=True)
@@ -338,7 +340,9 @@ class _Reader:
             return
         names = [column.strip() for column in block.columns]
         known = [bool(name) and not self._means_row(name) and self._is_known(name) for name in names]
-        if sum(known) < 1 or any(not flag and name and not self._is_label(name) for flag, name in zip(known, names, strict=True)):
+        if sum(known) < 1 or any(
+            not flag and name and not self._is_label(name) for flag, name in zip(known, names, strict=True)
+        ):
             return
         yield from self._columns(block, names, known)
 

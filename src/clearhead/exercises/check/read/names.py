@@ -20,13 +20,21 @@ _OVER = re.compile(r"\s*/\s*\(?\s*(?:√|sqrt)?\s*\(?[\w.]{1,8}\)?\)?$")
 _SCORES = re.compile(r"(?i)(?:raw |attention )?scores?|S|E|Q\s?K(?:ᵀ|\^?T)|dot products?")
 _TRAILING = re.compile(r"(?i)\s+(?:is|are|was|were|becomes?|gives?|equals?)$")
 _INDEX = r"[\w'’<>-]{1,30}"
-_VECTOR = re.compile(rf"(?P<letter>[^\W\d_])(?:[_^]?(?:\{{({_INDEX})\}}|\(({_INDEX})\)|\[({_INDEX})\]|(\d{{1,3}}))|_({_INDEX}))")
+_VECTOR = re.compile(
+    rf"(?P<letter>[^\W\d_])(?:[_^]?(?:\{{({_INDEX})\}}|\(({_INDEX})\)|\[({_INDEX})\]|(\d{{1,3}}))|_({_INDEX}))"
+)
 _SQUARE = re.compile(rf"(.+?)\s*\[\s*({_INDEX}|pos {_INDEX})\s*(?:(?:,|\]\s*\[|→|->)\s*({_INDEX}|:)\s*)?\]")
-_ROUND = re.compile(rf"([^\W\d][\w'′ ]{{0,30}}?)[_^]?\s?[({{]\s*[qQ]?({_INDEX})\s*(?:,|→|->|\sto\s|;)\s*[kK]?({_INDEX})\s*[)}}]")
+_ROUND = re.compile(
+    rf"([^\W\d][\w'′ ]{{0,30}}?)[_^]?\s?[({{]\s*[qQ]?({_INDEX})\s*(?:,|→|->|\sto\s|;)\s*[kK]?({_INDEX})\s*[)}}]"
+)
 _DIGITS = re.compile(r"([^\W\d][\w'′]{0,12}?|scores? |weights? )[_^]?\{?([1-9])(?:[_,]\s?)?([1-9])\}?")
-_POSITION = re.compile(r"PE?\s*\(\s*(?:pos\s*=?\s*)?(\d+)(?:\s*,\s*(?:(?:i|dim)\s*=?\s*)?(\d+))?\s*\)")  # counted from 0
+_POSITION = re.compile(
+    r"PE?\s*\(\s*(?:pos\s*=?\s*)?(\d+)(?:\s*,\s*(?:(?:i|dim)\s*=?\s*)?(\d+))?\s*\)"
+)  # counted from 0
 _PAIR = re.compile(rf"([^\W\d_]['′]?)_({_INDEX}?)[,_→]({_INDEX})")
-_ROW_OF = re.compile(rf"(?i)(?:row|column|token|word|query|position)\s?(?:no\.?\s?|#)?({_INDEX})\s?(?:of|in|for|,|:)\s?(?:the\s)?(\S.*)")
+_ROW_OF = re.compile(
+    rf"(?i)(?:row|column|token|word|query|position)\s?(?:no\.?\s?|#)?({_INDEX})\s?(?:of|in|for|,|:)\s?(?:the\s)?(\S.*)"
+)
 _OF_ROW = re.compile(
     rf"(?i)(\S.*?)\s?[,(]?\s?(?:(?:for|of|at|to|from|in)\s)?(?:the\s)?(row |token |word |query |position )?[\"“'‘]?({_INDEX})[\"”'’]?\)?"
 )

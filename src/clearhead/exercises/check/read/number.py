@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from clearhead.exercises.check.read.sum import read_sum
 from clearhead.errors import printable
+from clearhead.exercises.check.read.sum import read_sum
 
 MAX_LENGTH = 200  # characters of a cell
 _MAX_EXPONENT = 400  # a little beyond the range of floats, 1e-324 to 1e308

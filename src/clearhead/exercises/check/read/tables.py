@@ -11,10 +11,10 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from clearhead.check.limits import MAX_TABLE_CELLS, MAX_UNPACKED_BYTES
-from clearhead.exercises.check.read.number import visible
 from clearhead.errors import ProblemError, printable
 from clearhead.exercises.check.read.grid import Grids, without_holes
 from clearhead.exercises.check.read.layout import table_lines
+from clearhead.exercises.check.read.number import visible
 from clearhead.exercises.check.read.page import Page, Unread
 from clearhead.exercises.check.read.text import read_text
 

@@ -9,17 +9,17 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from clearhead.exercises.check.read.number import visible
-from clearhead.exercises.check.read.problem_source import load_given_problem, load_named_problem
-from clearhead.exercises.check.read.sheet_number import ProblemSources, SheetLookup
 from clearhead.check.working import Note, Working
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
 from clearhead.exercises.check.read.data import page_of_data
 from clearhead.exercises.check.read.fields import Fields
 from clearhead.exercises.check.read.givens import PageExercise, exercises_of, problem_of
 from clearhead.exercises.check.read.lines import lines_of
+from clearhead.exercises.check.read.number import visible
 from clearhead.exercises.check.read.page import Page
+from clearhead.exercises.check.read.problem_source import load_given_problem, load_named_problem
 from clearhead.exercises.check.read.reading import SUFFIXES, read_page
+from clearhead.exercises.check.read.sheet_number import ProblemSources, SheetLookup
 from clearhead.files.reading import UnreadableFileError, read_bounded
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import MAX_BYTES, parse_problem
@@ -137,7 +137,9 @@ def _check_same_problem(worksheet: Worksheet, problem: Mapping[str, Any]) -> Non
     expected = solve(parse_problem(problem), Rounding())
     own, theirs = expected.trace.givens, worksheet.trace.givens
     other = [name for name in own if name not in theirs or not np.array_equal(own[name].value, theirs[name].value)]
-    steps = [[(record.step.name, record.where, record.symbol) for record in sheet.trace] for sheet in (expected, worksheet)]
+    steps = [
+        [(record.step.name, record.where, record.symbol) for record in sheet.trace] for sheet in (expected, worksheet)
+    ]
     if other or steps[0] != steps[1]:
         differs = f"its {', '.join(other[:5])} differ" if other else "its lines differ"
         raise ProblemError(
@@ -185,9 +187,7 @@ def _stated_workings(page: Page, student: str, *, has_comma: bool) -> list[Worki
         if not problem:
             notes = (*notes, _unknown_problem(exercise))
         titled = {**problem, "title": exercise.title} if problem and exercise.title else problem
-        workings.append(
-            Working(titled, lines.lines, exercise.title, student, (), has_comma, notes, is_inferred=True)
-        )
+        workings.append(Working(titled, lines.lines, exercise.title, student, (), has_comma, notes, is_inferred=True))
     return workings
 
 

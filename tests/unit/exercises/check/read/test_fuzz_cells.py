@@ -4,13 +4,13 @@ import contextlib
 import math
 from pathlib import Path
 
+from clearhead.exercises.check.read.table import read_csv
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clearhead.errors import ProblemError
 from clearhead.exercises.check.read.number import is_blank, read_cell, visible
 from clearhead.exercises.check.read.reading import load_workings
-from clearhead.exercises.check.read.table import read_csv
-from clearhead.errors import ProblemError
 
 SETTINGS = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 PIECES = [

@@ -1,11 +1,11 @@
 """Any text is read within bounds, or rejected with a message; it never causes a crash."""
 
 import pytest
+from clearhead.exercises.check.read.document import read_document
+from clearhead.exercises.check.read.settling import settle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clearhead.exercises.check.read.document import read_document
-from clearhead.exercises.check.read.settling import settle
 from clearhead.check.working import Working
 from clearhead.errors import ProblemError
 

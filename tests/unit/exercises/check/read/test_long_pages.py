@@ -4,9 +4,9 @@ import re
 import time
 
 import pytest
-
 from clearhead.exercises.check.read.document import scan_document
 from clearhead.exercises.check.read.page_table import NumberLines
+
 from tests.attacks.long_pages import KINDS, check_page, num_calls, page
 
 PIECES_AT_A_LINE = 20  # a line of pieces is longer, and cheaper to read

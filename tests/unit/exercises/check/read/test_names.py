@@ -57,7 +57,9 @@ def test_one_index_is_a_row(text: str, name: Name) -> None:
     assert read_name(text, LABELS) == name
 
 
-@pytest.mark.parametrize("text", ["h1", "W_Q", "weights", "attention output", "F1", "Z_2", "S_{ij}", "weights (%)", "A for Mars"])
+@pytest.mark.parametrize(
+    "text", ["h1", "W_Q", "weights", "attention output", "F1", "Z_2", "S_{ij}", "weights (%)", "A for Mars"]
+)
 def test_other_names_are_left_as_they_are(text: str) -> None:
     assert read_name(text, LABELS) == Name(text)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from clearhead.check.read import reading
 
 from clearhead import solve
-from clearhead.check.read import reading
-from clearhead.exercises.check.read.reading import load_workings
 from clearhead.check.working import Working, WrittenLine
 from clearhead.errors import ProblemError
+from clearhead.exercises.check.read.reading import load_workings
 from clearhead.worksheet.reading import read_data
 from clearhead.worksheet.worksheet import Worksheet
 
