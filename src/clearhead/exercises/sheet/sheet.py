@@ -1,7 +1,7 @@
-"""A Sheet: the lines of an exercise with their symbols and digits, as every form prints them and `check` reads them back.
+"""A Sheet: the lines of an exercise with their symbols and digits, as the forms print them and `check` reads them.
 
-`solve`, `quiz` and `explain` make sheets, the forms print them, and the marker compares a page with one. A line is known
-by its id, which no form changes: `encoder.0.self_attention:score`.
+`solve` and `quiz` make sheets, the forms print them, and the marker compares a page with one. A line is known by its
+id, which no form changes: `encoder.0.self_attention:score`.
 """
 
 from collections.abc import Mapping

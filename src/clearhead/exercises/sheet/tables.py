@@ -1,4 +1,4 @@
-"""A sheet as a table, for a CSV file or a workbook: each line with its symbol in the corner and its labels around it."""
+"""A sheet as a table, for a CSV file or a workbook: each line with its symbol in the corner and its labels."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""The matrices in the middle of an equation, `S = Q Kᵀ = [ … ] [ … ] = [ … ]`: copies of the lines it is calculated from."""
+"""The matrices in the middle of an equation, `S = Q Kᵀ = [ … ] [ … ] = [ … ]`: copies of the lines above."""
 
 import re
 from collections.abc import Iterator

@@ -28,16 +28,14 @@ _ROUND = re.compile(
     rf"([^\W\d][\w'′ ]{{0,30}}?)[_^]?\s?[({{]\s*[qQ]?({_INDEX})\s*(?:,|→|->|\sto\s|;)\s*[kK]?({_INDEX})\s*[)}}]"
 )
 _DIGITS = re.compile(r"([^\W\d][\w'′]{0,12}?|scores? |weights? )[_^]?\{?([1-9])(?:[_,]\s?)?([1-9])\}?")
-_POSITION = re.compile(
-    r"PE?\s*\(\s*(?:pos\s*=?\s*)?(\d+)(?:\s*,\s*(?:(?:i|dim)\s*=?\s*)?(\d+))?\s*\)"
-)  # counted from 0
+# PE(pos, i) counts from 0.
+_POSITION = re.compile(r"PE?\s*\(\s*(?:pos\s*=?\s*)?(\d+)(?:\s*,\s*(?:(?:i|dim)\s*=?\s*)?(\d+))?\s*\)")
 _PAIR = re.compile(rf"([^\W\d_]['′]?)_({_INDEX}?)[,_→]({_INDEX})")
 _ROW_OF = re.compile(
     rf"(?i)(?:row|column|token|word|query|position)\s?(?:no\.?\s?|#)?({_INDEX})\s?(?:of|in|for|,|:)\s?(?:the\s)?(\S.*)"
 )
-_OF_ROW = re.compile(
-    rf"(?i)(\S.*?)\s?[,(]?\s?(?:(?:for|of|at|to|from|in)\s)?(?:the\s)?(row |token |word |query |position )?[\"“'‘]?({_INDEX})[\"”'’]?\)?"
-)
+_ROW_WORDS = r"(?:(?:for|of|at|to|from|in)\s)?(?:the\s)?(row |token |word |query |position )?"
+_OF_ROW = re.compile(rf"(?i)(\S.*?)\s?[,(]?\s?{_ROW_WORDS}[\"“'‘]?({_INDEX})[\"”'’]?\)?")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Place statements without an index by their operands: `softmax(2, 7) = …` and `e^2.1 = …` say which scores they use."""
+"""Statements without an index are placed by their operands: `softmax(2, 7) = …` says which scores it uses."""
 
 import math
 import re

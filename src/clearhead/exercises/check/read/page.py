@@ -1,7 +1,7 @@
 """What is on a page, before anybody knows what it means: blocks of numbers with the words around them.
 
-Every form (text, Markdown, LaTeX, HTML, tables, workbooks, notebooks, data) is read into a Page, and one function places
-a Page on a Sheet. So a form needs to know nothing about exercises, and the placing nothing about forms.
+Every form (text, Markdown, LaTeX, HTML, tables, workbooks, notebooks, data) is read into a Page, and one function
+places a Page on a Sheet. So a form needs to know nothing about exercises, and the placing nothing about forms.
 """
 
 from collections.abc import Mapping

@@ -2,6 +2,7 @@
 
 import re
 
+from clearhead.check.working import Note
 from clearhead.exercises.check.read.number import read_cell
 
 _SETTING = re.compile(
@@ -34,3 +35,11 @@ def holds(calculation: str, result: str) -> bool:
         return False
     reach = max(right.unit, left.unit, 1e-9 * max(1.0, abs(left.value)))
     return abs(left.value - right.value) <= reach * (1 + 1e-9)
+
+
+def side_calculation(calculation: str, result: str, line: int) -> Note:
+    """Return the note on a calculation that is no line of the exercise; it is only checked."""
+    is_right = holds(calculation, result)
+    end = "right, and it has no marks" if is_right else "not right, and it was not marked"
+    sentence = f"this side calculation is {end}: {calculation} = {result}"
+    return Note("read" if is_right else "unplaced", sentence, f"line {line}", line=line)

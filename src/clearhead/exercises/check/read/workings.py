@@ -1,4 +1,4 @@
-"""Load workings: a file is read into a page, its exercise is found, and the page is placed on the sheet of the exercise."""
+"""Load workings: a file is read into a page, its exercise is found, and the page is placed on its sheet."""
 
 import re
 import sys

@@ -1,0 +1,155 @@
+"""The names of one sheet: which line a name, a heading or the numbers of a given mean on it."""
+
+import re
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from clearhead.check.graph import Graph
+from clearhead.check.grid import name_without_percent
+from clearhead.check.line_words import LAST_WORDS, SUBSCRIPTS, WORDS, symbol_key, word_key
+from clearhead.check.names import find_records, matches_place
+from clearhead.check.working import Cells
+from clearhead.exercises.check.read.cells import is_close, is_same, shape_of, values_of
+from clearhead.exercises.check.read.names import Name, is_index, read_name
+from clearhead.exercises.check.read.places import Places
+from clearhead.exercises.sheet.build import sheet_of
+from clearhead.exercises.sheet.sheet import Line
+from clearhead.worksheet.view import SheetView
+from clearhead.worksheet.worksheet import Worksheet
+
+_COUNTED = ("row", "token", "word", "query", "position", "column")
+
+
+class SheetNames:
+    """Reads names by the symbols and labels of a sheet; of an exercise that cannot be solved it knows only words."""
+
+    def __init__(self, worksheet: Worksheet | None) -> None:
+        self.sheet = None if worksheet is None else sheet_of(SheetView(worksheet))
+        self.graph = None if worksheet is None else Graph(worksheet)
+        self._places = None if self.sheet is None else Places(self.sheet)
+        lines = () if self.sheet is None else self.sheet.lines
+        self.labels = frozenset(
+            label.strip("<>").casefold() for line in lines for label in (*line.rows, *line.columns) if label
+        )
+        self.symbols = frozenset(symbol_key(line.symbol) for line in lines)
+        self._used: set[str] = set()  # ids of the lines that whole blocks were placed on
+
+    def own_name(self, text: str) -> Name:
+        """Read a name; one that is a symbol of the sheet, such as h₂, has no index."""
+        if symbol_key(name_without_percent(text)) in self.symbols:
+            return Name(text)
+        return read_name(text, self.labels)
+
+    def means_row(self, text: str) -> bool:
+        """Return whether a name is only that of a row: a token of the exercise, or `row 2`."""
+        index = self.index(text)
+        is_row = index != text.strip() and index.isdecimal()
+        return is_row or (index.casefold() in self.labels and symbol_key(text) not in self.symbols)
+
+    def name_in(self, text: str) -> str | None:
+        """Return the name of a line in a heading: all of it, what follows a colon, or else its longest known words."""
+        for part in (text.partition("=")[0], text.rpartition(":")[2]):
+            name = read_name(part, self.labels).base
+            if name and self.is_known(name):
+                return name
+        if re.search(r"(?i)\bdivid|\bscal(?:e|ing)\b", text):
+            return "scaled scores"
+        words = re.findall(r"[\w'′ᵀ²^-]+", text)
+        runs = [words[start : start + count] for count in (3, 2, 1) for start in range(len(words) - count + 1)]
+        known = (" ".join(run) for run in runs if len(run[0]) > 1 or len(run) == 1)
+        return next((run for run in known if len(run) > 2 and self.is_known(run)), None)
+
+    def is_known(self, name: str) -> bool:
+        """Return whether a name is a symbol of the sheet or a word for a line."""
+        key = word_key(name)
+        return symbol_key(name) in self.symbols or key in WORDS or key in LAST_WORDS
+
+    def lines_named(self, name: Name, where: str = "") -> tuple[Line, ...]:
+        """Return the calculated lines that a name can mean, the most likely first."""
+        if self.graph is None or self.sheet is None:
+            return ()
+        nodes = find_records(self.graph, name_without_percent(name.base), where).nodes
+        return tuple(self.sheet.steps[node] for node in nodes)
+
+    def row_in(self, name: Name, where: str) -> str:
+        """Return the row that is a part of a name, as in z2; an empty text if there is none."""
+        return "" if self.graph is None else find_records(self.graph, name.base, where).row
+
+    def hint(self, headings: Sequence[str], name: Name) -> str:
+        """Return the headings that name a part of the model with such a line."""
+        if self._places is None:
+            return ".".join(headings)
+        hint = self._places.hint(headings)
+        return hint if hint and self.lines_named(name, hint) else ""
+
+    def sheet_line(self, headings: Sequence[str], name: Name, result: Cells) -> Line | None:
+        """Return the line of the sheet that a block means, if its symbol and headings leave no doubt.
+
+        Of several lines with one symbol in a section, such as a given P and a P that is looked up, the first that no
+        block was placed on.
+        """
+        if self.sheet is None or self._places is None:
+            return None
+        key = symbol_key(name_without_percent(name.base))
+        below = self._places.lines_below(headings)
+        hint = "" if below else self._places.hint(headings)
+        lines = below or [line for line in self.sheet.lines if matches_place(hint, line.where)]
+        own = [line for line in lines if symbol_key(line.symbol) == key]
+        if below and not own:  # lines without a section have no heading of their own
+            own = [line for line in self.sheet.lines if symbol_key(line.symbol) == key and not line.section]
+        if not name.row:
+            own = [line for line in own if _has_shape(result, line)] or own
+        if len(own) > 1 and below:
+            free = [line for line in own if line.id not in self._used]
+            own = (free or own)[:1]
+        if len(own) != 1:
+            return None
+        if not name.row:
+            self._used.add(own[0].id)
+        return own[0]
+
+    def index(self, text: str) -> str:
+        """Return the number or token of `row 2`, `token sun` and `2`; a label of the sheet, as `word 1`, as it is."""
+        words = text.strip().rstrip(":").translate(SUBSCRIPTS).split()
+        is_row = len(words) == 2 and words[0].casefold() in _COUNTED and text.strip().casefold() not in self.labels
+        return words[1] if is_row else " ".join(words)
+
+    def are_indices(self, texts: Collection[str]) -> bool:
+        """Return whether all texts are names or numbers of rows or columns."""
+        return all(is_index(self.index(text), self.labels) for text in texts if text)
+
+    def is_given(self, line: Line | None, name: Name, result: Cells) -> bool:
+        """Return whether a block restates a given; one that has its name and other numbers is compared with it.
+
+        Numbers of a whole given are that given under any name, unless they are also right for the line so named.
+        """
+        if line is not None and line.step is None:
+            return self.repeats_given(result)
+        steps = self.lines_named(name) if line is None else (line,)
+        if not steps:
+            return self.repeats_given(result)
+        is_whole = len(result) > 1 and not name.row and self.repeats_given(result)
+        return is_whole and not any(is_close(result, np.asarray(step.values)) for step in steps)
+
+    def repeats_given(self, result: Cells) -> bool:
+        """Return whether numbers are those of a given, or of one of its rows or columns."""
+        values = values_of(result)
+        if self.sheet is None or values is None or values.size < 2:
+            return False
+        for line in self.sheet.givens:
+            given = np.asarray(line.values)
+            if given.dtype.kind not in "biuf":
+                continue
+            if any(is_same(values, matrix) for matrix in (given, given.T)):
+                return True
+            if values.shape[0] == 1 and any(is_same(values, row[None]) for row in (*given, *given.T)):
+                return True
+        return False
+
+
+def _has_shape(result: Cells, line: Line) -> bool:
+    """Return whether a block has the shape of a line; a single row or column can be written either way."""
+    shape = shape_of(result)
+    is_vector = 1 in shape and 1 in line.shape
+    return shape == line.shape or (is_vector and max(shape) == max(line.shape))
