@@ -32,10 +32,16 @@ def _line_rows(line: Line) -> Iterator[Row]:
     A row or column without a name is called `row 1`: a bare 1 could be a number of the matrix.
     """
     height, width = line.shape
-    yield [line.symbol, *(line.columns or (f"column {column + 1}" for column in range(width)))]
+    columns = map(_label, line.columns) if line.columns else (f"column {column + 1}" for column in range(width))
+    yield [line.symbol, *columns]
     for row in range(height):
         cells = ["" if line.state(row, column) == "blank" else line.texts[row][column] for column in range(width)]
-        yield [line.rows[row] if line.rows else f"row {row + 1}", *cells]
+        yield [_label(line.rows[row]) if line.rows else f"row {row + 1}", *cells]
+
+
+def _label(name: str) -> str:
+    """Return the name of a row or column; one that is a number gets a word before it."""
+    return f"token {name}" if _NUMBER.fullmatch(name) else name
 
 
 def to_csv(sheet: Sheet) -> bytes:

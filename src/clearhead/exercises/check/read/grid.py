@@ -125,7 +125,8 @@ def table_grid(rows: Sequence[Sequence[str]], *, has_ruler: bool = False, can_co
         is_counted or (any(map(is_label, heads or [corner])) and not is_row) or not any(table[0])
     )
     body = table[1:] if has_columns else table
-    is_labelled = has_columns and (not corner or (can_count and counts(firsts)))
+    is_square = heads == firsts or (has_ruler and is_counted and is_label(corner))  # names that look like numbers
+    is_labelled = has_columns and (not corner or is_square or (can_count and counts(firsts)))
     has_rows = width > 1 and (is_labelled or (has_words and (has_columns or not corner or is_label(corner))))
     start = 1 if has_rows else 0
     kept = [column for column in range(start, width) if any(row[column] for row in table)]

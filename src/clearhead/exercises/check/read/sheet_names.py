@@ -111,9 +111,10 @@ class SheetNames:
 
     def index(self, text: str) -> str:
         """Return the number or token of `row 2`, `token sun` and `2`; a label of the sheet, as `word 1`, as it is."""
+        if text.strip().casefold() in self.labels:
+            return text.strip()
         words = text.strip().rstrip(":").translate(SUBSCRIPTS).split()
-        is_row = len(words) == 2 and words[0].casefold() in _COUNTED and text.strip().casefold() not in self.labels
-        return words[1] if is_row else " ".join(words)
+        return words[1] if len(words) == 2 and words[0].casefold() in _COUNTED else " ".join(words)
 
     def are_indices(self, texts: Collection[str]) -> bool:
         """Return whether all texts are names or numbers of rows or columns."""
