@@ -94,12 +94,12 @@ MEANINGS: tuple[Meaning, ...] = (
     Meaning("values", "values, value", (_made_for("V", "value"), _at("project", "value"))),
     Meaning("scores",
             "scores, score, raw scores, raw score, attention scores, attention score, E, e, e^t, S, QK^T, QKT, QK, "
-            "Q K^T, KQ, K^TQ, dot products, dot product, similarity, similarities", _SCORES),
+            "Q K^T, KQ, K^TQ, puntuaciones, Punktzahlen, dot products, dot product, similarity, similarities", _SCORES),
     Meaning("scaled scores",
-            "scaled scores, scaled score, scaled, S', scaled attention scores, scaled_dot_product, "
+            "scaled scores, scaled score, scaled, S', E', e', s', scaled attention scores, scaled_dot_product, "
             "scaled dot products, QK^T/sqrt(d_k), QK^T/√d_k, QKT/sqrtdk, frac{QK^T}{sqrt{d_k}}",
             (_in_attention("scale"),)),
-    Meaning("masked scores", "masked scores, masked score, masked, masked_e, S'', after masking", (_step("mask"),)),
+    Meaning("masked scores", "masked scores, masked score, masked, masked_e, S'', E'', s'', after masking", (_step("mask"),)),
     Meaning("shifted scores", "shifted scores, shifted, scores minus max, S - max, s - max, x - max, D",
             (_step("shift"),)),
     Meaning("exponentials",
@@ -113,7 +113,7 @@ MEANINGS: tuple[Meaning, ...] = (
     Meaning("weights",
             "weights, weight, attention weights, attention weight, w, A, alpha, alpha^t, α, α^t, softmax, softmax(E), "
             "softmax(S), distribution, attention distribution, attention, W, weights rounded, renormalised, "
-            "softmax scores, softmax weights, softmax output, attention probabilities, softmax(QK^T), "
+            "pesos, Gewichte, softmax scores, softmax weights, softmax output, attention probabilities, softmax(QK^T), "
             "softmax(QK^T/√d_k), softmax(QK^T/sqrt(d_k))",
             (_in_attention("softmax", "divide"), _step("mask"))),
     Meaning("attention output",
@@ -182,7 +182,7 @@ MEANINGS: tuple[Meaning, ...] = (
 # Symbols that mean something else on most sheets, but may also be the exponentials or the shifted scores.
 EXPONENTIAL_SYMBOLS = frozenset(word_key(word) for word in ("E", "e", "P", "numerators", "numerator", "D"))
 LAST_LINE = (
-    "output, outputs, output layer, out, O, answer, result, Z, attention, multihead, multihead output, "
+    "output, outputs, salida, resultado, Ausgabe, Ergebnis, output layer, out, O, answer, result, Z, attention, multihead, multihead output, "
     "multihead attention, y"
 )
 # Names that people use for other lines too: the titles of those lines, the most likely first.

@@ -30,10 +30,14 @@ def with_whole_name(block: Block) -> Block:
 
 
 def result_of(block: Block) -> Cells | None:
-    """Return the last matrix or number of a block; None if it is only a formula."""
+    """Return the last matrix or number of a block; None if it is only a formula.
+
+    Rows in brackets of their own, one below the other, are one matrix.
+    """
     for side in reversed(block.sides):
-        if len(side.grids) == 1 and side.text.strip() == HOLE:
-            return side.grids[0]
+        if side.grids and not side.text.replace(HOLE, "").strip():
+            is_matrix = len(side.grids) == 1 or all(len(grid) == 1 for grid in side.grids)
+            return tuple(row for grid in side.grids for row in grid) if is_matrix else None
         if not side.grids and side.text.strip() and not read_cell(side.text.strip()).problem:
             return ((side.text.strip(),),)
     return None

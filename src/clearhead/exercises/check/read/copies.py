@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clearhead.check.working import Cells
+from clearhead.exercises.check.read.cells import shape_of
 from clearhead.exercises.check.read.names import Name
 from clearhead.exercises.check.read.number import read_cell
 from clearhead.exercises.check.read.page import HOLE, Block, Side
 from clearhead.exercises.sheet.sheet import Line, Sheet
 
+_SUMS = {"mix": ("weights", "v"), "project": ("x", "w")}  # steps that people write as sums of rows
 _INSIDE = ("activate", "softmax")  # steps whose input people write inside a function
 _TERM = re.compile(rf"([-−+]?\s?[\d.]+)\s*[·⋅×*]?\s*{HOLE}")
 
@@ -33,7 +35,7 @@ def copies_in(block: Block, line: Line, name: Name, sheet: Sheet) -> Iterator[Co
         if not side.grids or side.text.strip() == HOLE:
             continue
         terms = _TERM.findall(side.text)
-        if line.step is not None and line.step.name == "mix" and len(terms) == len(side.grids):
+        if line.step is not None and line.step.name in _SUMS and len(terms) == len(side.grids):
             yield from _weighted_sum(line, name, sheet, side, [term.replace(" ", "") for term in terms])
         else:
             yield from _operands(line, name, sheet, side)
@@ -41,7 +43,8 @@ def copies_in(block: Block, line: Line, name: Name, sheet: Sheet) -> Iterator[Co
 
 def _weighted_sum(line: Line, name: Name, sheet: Sheet, side: Side, terms: list[str]) -> Iterator[Copied]:
     """Yield the weights and the rows of V of `0.3·(2, 0) + 0.7·(1, 3)`, if every key has its term."""
-    weights, values = (sheet.by_id[line.parents[part][0]] for part in ("weights", "v"))
+    assert line.step is not None
+    weights, values = (sheet.by_id[line.parents[part][0]] for part in _SUMS[line.step.name])
     count = values.shape[1] if sheet.layout == "columns" else values.shape[0]
     if len(terms) != count:
         return
@@ -61,14 +64,12 @@ def _operands(line: Line, name: Name, sheet: Sheet, side: Side) -> Iterator[Copi
     for grid in side.grids:
         if any(read_cell(cell).problem for row in grid for cell in row):
             continue
-        parent = next((parent for parent in free if _shape(grid) in (parent.shape, parent.shape[::-1])), None)
-        if parent is not None:
+        parent = next((parent for parent in free if shape_of(grid) in (parent.shape, parent.shape[::-1])), None)
+        if parent is not None and (shape_of(grid)[0] > 1 or 1 in parent.shape):
             free.remove(parent)
             yield Copied(parent.symbol, parent.where, grid, is_line and parent.step is not None)
             continue
-        row = next(
-            (parent for parent in free if name.row and 1 in _shape(grid) and max(_shape(grid)) in parent.shape), None
-        )
+        row = next((parent for parent in free if name.row and _is_row_of(grid, parent, line)), None)
         if row is not None:
             free.remove(row)
             is_key = row is parents[-1] and name.column
@@ -77,8 +78,10 @@ def _operands(line: Line, name: Name, sheet: Sheet, side: Side) -> Iterator[Copi
             yield Copied(f"{row.symbol}[{index}]", row.where, cells, is_line and row.step is not None)
 
 
-def _shape(grid: Cells) -> tuple[int, int]:
-    return len(grid), max((len(row) for row in grid), default=0)
+def _is_row_of(grid: Cells, parent: Line, line: Line) -> bool:
+    """Return whether numbers can be one row of a parent; of weights, nobody copies a single row."""
+    is_weight = parent.id in line.parents.get("w", ())
+    return not is_weight and 1 in shape_of(grid) and max(shape_of(grid)) in parent.shape
 
 
 def _place_in(equation: str, symbol: str) -> int:

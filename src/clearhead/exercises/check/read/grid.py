@@ -107,7 +107,8 @@ def _has_sign(cells: Sequence[str]) -> bool:
 
 def counts(labels: Sequence[str]) -> bool:
     """Return whether labels are 1, 2, 3 … or 0, 1, 2 …"""
-    return any(list(labels) == [str(first + number) for number in range(len(labels))] for first in (0, 1))
+    numbers = [label.rpartition("=")[2] for label in labels]  # also i=0, i=1
+    return any(numbers == [str(first + number) for number in range(len(labels))] for first in (0, 1))
 
 
 def table_grid(rows: Sequence[Sequence[str]], *, has_ruler: bool = False, can_count: bool = True) -> Grid:

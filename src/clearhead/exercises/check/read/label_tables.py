@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from clearhead.check.line_words import word_key
 from clearhead.check.working import Cells
 from clearhead.exercises.check.read.cells import shape_of
+from clearhead.exercises.check.read.grid import counts
 from clearhead.exercises.check.read.names import Name, read_name
 from clearhead.exercises.check.read.number import is_blank, read_cell
 from clearhead.exercises.check.read.page import Block
 from clearhead.exercises.check.read.sheet_names import SheetNames
 from clearhead.exercises.sheet.sheet import Line
 
-_LABELS = frozenset(("token", "tokens", "key", "keys", "pair", "row", "word", "query"))
+_LABELS = frozenset(("token", "tokens", "key", "keys", "pair", "row", "word", "query", "pos", "position", "i"))
 _EXPONENTIALS = ("exp", "exponential", "exponentials")
 _SUM_WORDS = ("sum", "row sum", "total", "denominator", "Σ", "Σ exp", "sum of exponentials")
 SUMS = frozenset(word_key(word) for word in _SUM_WORDS)
@@ -36,6 +37,9 @@ def labelled_rows(
 ) -> Iterator[NamedCells]:
     """Yield a table with names of its rows and columns; in another order, row by row or cell by cell."""
     if line is not None and _fits(block, line, result, names):
+        yield NamedCells(name, result)
+        return
+    if counts(block.rows) and counts(block.columns):  # all rows in order, whatever they are called on the sheet
         yield NamedCells(name, result)
         return
     columns = [names.index(label) for label in block.columns]
@@ -66,9 +70,8 @@ def _fits(block: Block, line: Line, result: Cells, names: SheetNames) -> bool:
     columns = [names.index(label).casefold() for label in block.columns]
     own_columns = [label.casefold() for label in line.columns]
     is_meant = any(column in names.labels or column.isdecimal() for column in columns)  # not words of the line above
-    counted_rows, counted_columns = ([str(number + 1) for number in range(count)] for count in line.shape)
-    are_rows = not any(rows) or rows in (own_rows, counted_rows)
-    return are_rows and (not is_meant or columns in (own_columns, counted_columns))
+    are_rows = not any(rows) or rows == own_rows or counts(rows)
+    return are_rows and (not is_meant or columns == own_columns or counts(columns))
 
 
 def named_columns(block: Block, names: SheetNames) -> Iterator[NamedCells]:
@@ -77,15 +80,19 @@ def named_columns(block: Block, names: SheetNames) -> Iterator[NamedCells]:
     if has_name or len(block.columns) < 2 or not block.sides or not block.sides[-1].grids:
         return
     titles = [column.strip() for column in block.columns]
-    known = [bool(title) and not names.means_row(title) and names.is_known(title) for title in titles]
-    others = [title for title, is_known in zip(titles, known, strict=True) if title and not is_known]
-    if not any(known) or not all(map(is_label, others)):
+    bases = [names.own_name(title).base if title else "" for title in titles]
+    known = [
+        names.is_known(base) and not names.means_row(title) and not names.is_given_symbol(base)
+        for title, base in zip(titles, bases, strict=True)
+    ]
+    others = [title for title, base, is_line in zip(titles, bases, known, strict=True) if not is_line and base]
+    if not any(known) or not all(is_label(title) or names.is_given_symbol(title) for title in others):
         return
     above = block.above.rstrip(":")
     row = names.index(above) if names.means_row(above) else ""
-    for place, title in enumerate(titles):
-        if known[place]:
-            yield from _column(block, title, place, row, names)
+    for place, is_line in enumerate(known):
+        if is_line:
+            yield from _column(block, bases[place], place, row, names)
 
 
 def _column(block: Block, title: str, place: int, row: str, names: SheetNames) -> Iterator[NamedCells]:

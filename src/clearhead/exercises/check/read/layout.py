@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from clearhead.exercises.check.read.grid import Grid, Grids, is_hole, row_cells, table_grid
+from clearhead.exercises.check.read.grid import Grid, Grids, is_hole, is_label, is_number, row_cells, table_grid
 
 _PIECE = re.compile(r"[⎡⎢⎣⎛⎜⎝\[] ([^⎡⎢⎣⎤⎥⎦⎛⎜⎝⎞⎟⎠\[\]]*) [⎤⎥⎦⎞⎟⎠\]]")
 _IS_BELOW = "⎢⎣⎜⎝"
@@ -171,6 +171,9 @@ def table_lines(rows: Sequence[Sequence[str]], number: int, grids: Grids, *, has
     grid = table_grid(rows, has_ruler=has_ruler)
     if not grid.has_values and all(not any(row[1:]) for row in rows):  # words alone, such as a heading
         return [Line(number + place, row[0]) for place, row in enumerate(rows) if row[0]]
+    if len(rows) > 1 and is_label(rows[0][0]) and not any(rows[0][1:]) and is_number(rows[1][0]):
+        matrix = table_grid(rows[1:], can_count=False)  # below its name
+        return [Line(number, rows[0][0]), Line(number + 1, grids.add(matrix))]
     if grid.columns or not grid.rows:
         return [Line(number, grids.add(grid))] if grid.has_values else []
     starts = [place for place, row in enumerate(rows) if row[0] or not place]

@@ -19,7 +19,7 @@ from clearhead.exercises.check.read.label_tables import is_label, labelled_rows,
 from clearhead.exercises.check.read.names import Name
 from clearhead.exercises.check.read.number import read_cell
 from clearhead.exercises.check.read.operand_lines import OperandLines, PageStatement, unread
-from clearhead.exercises.check.read.operands import powers_of, softmax_of
+from clearhead.exercises.check.read.operands import powers_of, quotient_of, softmax_of
 from clearhead.exercises.check.read.page import HOLE, Block, Page
 from clearhead.exercises.check.read.sheet_names import SheetNames
 from clearhead.exercises.check.read.side_calculations import holds, is_calculation, is_setting, side_calculation
@@ -58,7 +58,7 @@ class _PageReader:
     def lines(self) -> Iterator[WrittenLine]:
         """Yield the lines of the page."""
         statements = [statement for block in self._page.blocks for statement in self._statements(block)]
-        has_operands = any(statement.exponents or statement.softmax for statement in statements)
+        has_operands = any(statement.has_operands for statement in statements)
         if self._names.sheet is None or not has_operands:
             return self._few_alike(statement.line for statement in statements)
         return self._few_alike(OperandLines(self._names.sheet, statements, self.notes).lines())
@@ -73,12 +73,21 @@ class _PageReader:
     def _block(self, block: Block) -> Iterator[PageStatement]:
         result, text = result_of(block), block.name.strip()
         if result is None or not any(map(any, result)):
-            self._note_lost_sides(block)
+            name = self._name(text, block) if text else None
+            copies = [] if name is None else list(self._copies(block, name, None))
+            self._last_name = text if name is not None else ""
+            yield from copies  # E = [ … ] [ … ], and the result in a statement of its own
+            if not copies:
+                self._note_lost_sides(block)
             return
         if block.copied_into:  # of a working file, which says everything itself
             yield PageStatement(self._line(block, Name(text), result))
             return
         exponents, softmax = powers_of(text), softmax_of(text)
+        quotient = quotient_of(text)
+        if quotient is not None:
+            yield PageStatement(self._line(block, Name(text), result), quotient=quotient)
+            return
         if exponents or softmax:
             yield PageStatement(self._line(block, Name(text), result), tuple(exponents), tuple(softmax))
             return
@@ -97,7 +106,7 @@ class _PageReader:
         """Yield a block with a name, and the copies in the sides before its result."""
         line = self._names.sheet_line(block.headings, name, result)
         if not self._names.means_row(block.name.strip()):
-            self._last_name = name.base
+            self._last_name = ""
         if not self._page.is_working_file and self._names.is_given(line, name, result):
             return
         if line is not None and symbol_key(line.symbol) == symbol_key(name.base):
@@ -189,6 +198,8 @@ class _PageReader:
             return
         user = f"{line.symbol}[{name.row}]" if name.row and not name.column else line.symbol
         for copy in copies_in(block, line, name, self._names.sheet):
+            if self._names.is_ambiguous_given(copy.name):
+                continue
             place = f"line {block.line}" if block.line else ""
             is_first = copy.is_line and copy.cells[0] not in self._page_rows
             yield PageStatement(WrittenLine(copy.name, copy.cells, copy.where, place, "" if is_first else user))

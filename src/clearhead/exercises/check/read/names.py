@@ -18,6 +18,8 @@ _TIMES = re.compile(r"(?i)\s*(?:[·⋅∙•×*@,;|]|\.(?!\d)|\bdot\b|\band\b|�
 _TURNED = re.compile(r"(?:ᵀ|\^\{?T\}?|\^⊤|')$")
 _OVER = re.compile(r"\s*/\s*\(?\s*(?:√|sqrt)?\s*\(?[\w.]{1,8}\)?\)?$")
 _SCORES = re.compile(r"(?i)(?:raw |attention )?scores?|S|E|Q\s?K(?:ᵀ|\^?T)|dot products?")
+_ALPHA = re.compile(r"(?<![A-Za-z\\])alpha(?![A-Za-z])")
+_RUNNING = re.compile(r"_\{?[ijt]{1,2}\}?$|\^\{?t\}?(?=[;\]])|_t(?=[;\]])")  # the i of α_i says nothing
 _TRAILING = re.compile(r"(?i)\s+(?:is|are|was|were|becomes?|gives?|equals?)$")
 _INDEX = r"[\w'’<>-]{1,30}"
 _VECTOR = re.compile(
@@ -27,7 +29,7 @@ _SQUARE = re.compile(rf"(.+?)\s*\[\s*({_INDEX}|pos {_INDEX})\s*(?:(?:,|\]\s*\[|�
 _ROUND = re.compile(
     rf"([^\W\d][\w'′ ]{{0,30}}?)[_^]?\s?[({{]\s*[qQ]?({_INDEX})\s*(?:,|→|->|\sto\s|;)\s*[kK]?({_INDEX})\s*[)}}]"
 )
-_DIGITS = re.compile(r"([^\W\d][\w'′]{0,12}?|scores? |weights? )[_^]?\{?([1-9])(?:[_,]\s?)?([1-9])\}?")
+_DIGITS = re.compile(r"([^\W\d][\w'′]{0,12}?|scores? |weights? )[_^]?\{?([1-9])(?:[_,]\s?)?([1-9])\}?(['′]*)")
 # PE(pos, i) counts from 0.
 _POSITION = re.compile(r"PE?\s*\(\s*(?:pos\s*=?\s*)?(\d+)(?:\s*,\s*(?:(?:i|dim)\s*=?\s*)?(\d+))?\s*\)")
 _PAIR = re.compile(rf"([^\W\d_]['′]?)_({_INDEX}?)[,_→]({_INDEX})")
@@ -54,7 +56,7 @@ class Name:
 def read_name(text: str, labels: Collection[str]) -> Name:
     """Return the parts of a name; `labels` are the names of the rows and columns of the sheet, in small letters."""
     name = _LEADING.sub("", text.strip()).rstrip(" :=.").translate(SUBSCRIPTS)
-    name = _TRAILING.sub("", name)
+    name = _RUNNING.sub("", _ALPHA.sub("α", _TRAILING.sub("", name)))
     if not name or len(name) > _MAX_NAME:
         return Name(name)
     position = _POSITION.fullmatch(name)
@@ -116,7 +118,7 @@ def _cell(name: str, labels: Collection[str]) -> Name | None:
         if match and all(is_index(index, labels) for index in match.groups()[1:]):
             return Name(match[1].strip(), match[2], match[3])
     digits = _DIGITS.fullmatch(name)
-    return Name(digits[1].strip(), digits[2], digits[3]) if digits else None
+    return Name(digits[1].strip() + digits[4], digits[2], digits[3]) if digits else None
 
 
 def _row(name: str, labels: Collection[str]) -> Name | None:

@@ -20,6 +20,12 @@ class PageStatement:
     line: WrittenLine
     exponents: tuple[str, ...] = ()
     softmax: tuple[str, ...] = ()
+    quotient: tuple[str, list[str]] | None = None
+
+    @property
+    def has_operands(self) -> bool:
+        """Whether the name says by its numbers where the line belongs."""
+        return bool(self.exponents or self.softmax or self.quotient)
 
 
 def unread(text: str, line: int) -> Note:
@@ -46,7 +52,9 @@ class OperandLines:
                 cells = self._rows.cells_of([member.exponents[0] for member in group])
                 yield from self._exponentials(group, cells)
                 row, group = _common_row(cells), []
-            if entry.softmax:
+            if entry.quotient:
+                yield from self._weight(entry, *entry.quotient)
+            elif entry.softmax:
                 yield from self._softmax_row(entry)
             elif entry.exponents:
                 yield from self._sum(entry.line, self._rows.row_of(entry.exponents))
@@ -66,6 +74,16 @@ class OperandLines:
                 if is_own and values is not None and values.shape == line.shape and not entry.line.copied_into:
                     written.setdefault(line.id, values)
         return written
+
+    def _weight(self, entry: PageStatement, exponent: str, below: Sequence[str]) -> Iterator[WrittenLine]:
+        """Yield one weight, `e^2 / (e^2 + e^1) = …`, as a cell of its row."""
+        place = self._rows.weight_of(exponent, below)
+        if place is None:
+            self._lose(entry.line)
+            return
+        weights = self._sheet.steps[place.softmax]
+        i, j = (place.column, place.row) if self._sheet.layout == "columns" else (place.row, place.column)
+        yield replace(entry.line, name=f"{weights.symbol}[{i + 1}, {j + 1}]", where=weights.where)
 
     def _softmax_row(self, entry: PageStatement) -> Iterator[WrittenLine]:
         """Yield the weights of `softmax(2, 7) = …` in their row, and its scores, which are a copy if written before."""

@@ -25,6 +25,13 @@ def powers_of(name: str) -> list[str]:
     return [match[1].replace("−", "-").replace(" ", "") for match in matches if match] if all(matches) else []
 
 
+def quotient_of(name: str) -> tuple[str, list[str]] | None:
+    """Return the exponents above and below the line of `e^2 / (e^2 + e^1)`; None for anything else."""
+    above, slash, below = name.partition("/")
+    top, bottom = powers_of(above.strip(" ()")), powers_of(below.strip(" ()"))
+    return (top[0], bottom) if slash and len(top) == 1 and len(bottom) > 1 and top[0] in bottom else None
+
+
 def softmax_of(name: str) -> list[str]:
     """Return the numbers of `softmax(2, 7)`; an empty list for anything else."""
     match = _SOFTMAX.fullmatch(name.strip())
@@ -48,6 +55,7 @@ class SoftmaxRows:
         """`written` has the numbers of the lines on the page by id, nan where nothing was written."""
         self._sheet = sheet
         self._used: set[RowPlace] = set()
+        self._weights: set[RowPlace] = set()
         self._tables: dict[int, list[Array]] = {}
         for place, line in enumerate(sheet.steps):
             if line.step is None or line.step.name != "softmax":
@@ -67,6 +75,16 @@ class SoftmaxRows:
         if rows:
             self._used.add(rows[0])
         return rows[0] if rows else None
+
+    def weight_of(self, exponent: str, below: Sequence[str]) -> RowPlace | None:
+        """Return the first cell that was not asked for, of the rows with the scores below the line of a quotient."""
+        for row in self._rows_with(below):
+            for column, score in enumerate(below):
+                cell = RowPlace(row.softmax, row.row, column)
+                if score == exponent and cell not in self._weights:
+                    self._weights.add(cell)
+                    return cell
+        return None
 
     def cells_of(self, exponents: Sequence[str]) -> list[RowPlace | None]:
         """Return a cell for each of the exponents that are written one after the other."""

@@ -18,6 +18,9 @@ from clearhead.exercises.sheet.sheet import Line
 from clearhead.worksheet.view import SheetView
 from clearhead.worksheet.worksheet import Worksheet
 
+_COUNTED_SYMBOL = re.compile(r"(.+?)[_ ]?\{?(\d{1,2})\}?")
+_EXPLANATION = re.compile(r"\s*\([^()]*\)\s*$")
+_OPERATOR = re.compile(r"[=+(/]")  # of a calculation, which is not the name of a line
 _COUNTED = ("row", "token", "word", "query", "position", "column")
 
 
@@ -39,7 +42,14 @@ class SheetNames:
         """Read a name; one that is a symbol of the sheet, such as h₂, has no index."""
         if symbol_key(name_without_percent(text)) in self.symbols:
             return Name(text)
-        return read_name(text, self.labels)
+        name = read_name(text, self.labels)
+        if self.is_known(name.base):
+            return name
+        counted = _COUNTED_SYMBOL.fullmatch(text.strip())  # W h1 is row 1 of W h
+        if counted and symbol_key(counted[1]) in self.symbols:
+            return Name(counted[1], counted[2])
+        inside = None if _OPERATOR.search(text) else self._words_in(text)
+        return Name(inside) if inside else name
 
     def means_row(self, text: str) -> bool:
         """Return whether a name is only that of a row: a token of the exercise, or `row 2`."""
@@ -50,15 +60,21 @@ class SheetNames:
     def name_in(self, text: str) -> str | None:
         """Return the name of a line in a heading: all of it, what follows a colon, or else its longest known words."""
         for part in (text.partition("=")[0], text.rpartition(":")[2]):
-            name = read_name(part, self.labels).base
+            name = _EXPLANATION.sub("", read_name(part, self.labels).base)
             if name and self.is_known(name):
                 return name
-        if re.search(r"(?i)\bdivid|\bscal(?:e|ing)\b", text):
-            return "scaled scores"
-        words = re.findall(r"[\w'′ᵀ²^-]+", text)
+        words = None if _OPERATOR.search(text) else self._words_in(text)
+        is_divided = words is None and re.search(r"(?i)\bdivid|\bscal(?:e|ing)\b|\bgeteilt\b", text) is not None
+        return "scaled scores" if is_divided else words
+
+    def _words_in(self, text: str) -> str | None:
+        """Return the longest words of a text that name a line, or else its last word if that is a symbol."""
+        words: list[str] = re.findall(r"[\w'′ᵀ²^-]+", text)
         runs = [words[start : start + count] for count in (3, 2, 1) for start in range(len(words) - count + 1)]
-        known = (" ".join(run) for run in runs if len(run[0]) > 1 or len(run) == 1)
-        return next((run for run in known if len(run) > 2 and self.is_known(run)), None)
+        known = next((run for run in (" ".join(run) for run in runs) if len(run) > 2 and self.is_known(run)), None)
+        if known is None and words and symbol_key(words[-1]) in self.symbols:
+            return words[-1]
+        return known
 
     def is_known(self, name: str) -> bool:
         """Return whether a name is a symbol of the sheet or a word for a line."""
@@ -75,6 +91,19 @@ class SheetNames:
     def row_in(self, name: Name, where: str) -> str:
         """Return the row that is a part of a name, as in z2; an empty text if there is none."""
         return "" if self.graph is None else find_records(self.graph, name.base, where).row
+
+    def is_given_symbol(self, name: str) -> bool:
+        """Return whether a name is only that of a given."""
+        key = symbol_key(read_name(name, self.labels).base)
+        lines = () if self.sheet is None else self.sheet.lines
+        steps = [line.step for line in lines if symbol_key(line.symbol) == key]
+        return bool(steps) and not any(steps)
+
+    def is_ambiguous_given(self, name: str) -> bool:
+        """Return whether a name is that of a given that also means a calculated line, as h does."""
+        base = name.partition("[")[0]
+        is_given = self.sheet is not None and any(line.symbol == base for line in self.sheet.givens)
+        return is_given and bool(self.lines_named(Name(base)))
 
     def hint(self, headings: Sequence[str], name: Name) -> str:
         """Return the headings that name a part of the model with such a line."""

@@ -12,8 +12,8 @@ from typing import Any
 
 from clearhead.check.limits import MAX_TABLE_CELLS, MAX_UNPACKED_BYTES
 from clearhead.errors import ProblemError, printable
-from clearhead.exercises.check.read.grid import Grids, without_holes
-from clearhead.exercises.check.read.layout import table_lines
+from clearhead.exercises.check.read.grid import Grid, Grids, is_hole, without_holes
+from clearhead.exercises.check.read.layout import Line, table_lines
 from clearhead.exercises.check.read.number import visible
 from clearhead.exercises.check.read.page import Page, Unread
 from clearhead.exercises.check.read.text import read_text
@@ -61,7 +61,11 @@ def read_rows(rows: Sequence[Row], sheet: str) -> Page:
             raise _too_many()
         columns = list(zip(*(row + [""] * (width - len(row)) for row in band), strict=True))
         for _, part in _bands(columns):
-            for line in table_lines(list(zip(*part, strict=True)), top, grids):
+            lines = table_lines(list(zip(*part, strict=True)), top, grids)
+            is_named = len(lines) == 2 and not any(map(is_hole, lines[0].text))
+            if is_named and not next(grids.inside(lines[1].text), Grid(())).name:  # a name above its matrix
+                lines = [Line(lines[0].number, f"{lines[0].text.rstrip(' =:')} = {lines[1].text}")]
+            for line in lines:
                 texts[line.number].append(line.text)
     page = read_text("\n".join(map("\f".join, texts)), grids, f"{sheet}, row".lstrip(", "))
     blocks = [replace(block, headings=(sheet, *block.headings)) if sheet else block for block in page.blocks]

@@ -267,8 +267,9 @@ class _Reader:
         elif holes and sum(word.isalpha() for word in text.split()) < 3:
             self._add_value(text, number)
         elif holes or looks_like_calculation(text):
+            self._words = text if text.endswith(":") else ""
             self._unread.append(Unread(self._grids.written(text), "it is in a sentence", number))
-        else:
+        elif not text.startswith(("<-", "←")):  # which says something of the lines above
             self._words = text.strip("*: ") if len(text) <= _MAX_WORDS else ""
             if self._drafts:
                 self._drafts[-1].num_words += 1
