@@ -139,8 +139,8 @@ def check(
     working: Annotated[
         str | None,
         typer.Argument(
-            help="A working, that is, a student's written calculation (YAML, JSON, CSV, xlsx, Markdown, LaTeX, or a "
-            "worksheet's JSON), the name of a built-in example, - for standard input, or a folder of workings."
+            help="A working, that is, a student's written calculation (YAML, JSON, CSV, xlsx, Markdown, LaTeX, text, "
+            "HTML or a notebook), the name of a built-in example, - for standard input, or a folder of workings."
         ),
     ] = None,
     marking: MarkingOptions,

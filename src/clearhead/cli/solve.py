@@ -56,8 +56,8 @@ class SheetOptions:
         SheetFormat | None,
         typer.Option(
             "--format",
-            help="Output format. \\[default: from the suffix of the --output file (.html, .md, .tex, .json, .txt, .csv, .xlsx, .ipynb); "
-            "terminal without one]",
+            help="Output format. \\[default: from the suffix of the --output file (.html, .md, .tex, .json, .txt, "
+            ".csv, .xlsx, .ipynb); terminal without one]",
         ),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: every value with all its digits.")] = (
