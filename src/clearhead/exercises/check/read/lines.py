@@ -23,8 +23,9 @@ from clearhead.exercises.check.read.copies import copies_in
 from clearhead.exercises.check.read.names import Name, is_index, read_name
 from clearhead.exercises.check.read.number import is_blank, read_cell
 from clearhead.exercises.check.read.operands import RowPlace, SoftmaxRows, powers_of, scores_id, softmax_of
-from clearhead.exercises.check.read.page import HOLE, Block, Page
+from clearhead.exercises.check.read.page import HOLE, Block, Page, Side
 from clearhead.exercises.check.read.places import Places
+from clearhead.exercises.check.read.prose import has_row
 from clearhead.exercises.check.read.side_calculations import holds, is_calculation, is_setting
 from clearhead.exercises.sheet.build import sheet_of
 from clearhead.exercises.sheet.sheet import Line
@@ -160,8 +161,10 @@ class _Reader:
     def _note_lost_sides(self, block: Block) -> None:
         """Note numbers of a block whose last side is a formula."""
         for side in block.sides:
-            if side.grids and self.last_name != block.name:
-                shown = " ".join(cell for grid in side.grids for row in grid for cell in row)[:100]
+            has_grid = bool(side.grids) and self.last_name != block.name
+            if has_grid or has_row(side.text):
+                cells = [cell for grid in side.grids for row in grid for cell in row]
+                shown = " ".join(cells or [side.text])[:100]
                 self.notes.append(_unread(f"{shown} (the statement has no result)", block.line))
                 return
 
@@ -193,7 +196,16 @@ class _Reader:
         """Read a name; one that is a symbol of the sheet, such as h₂, has no index."""
         if symbol_key(name_without_percent(text)) in self.symbols:
             return Name(text)
-        return read_name(text, self.labels)
+        name = read_name(text, self.labels)
+        is_word = name.row.isdecimal() and word_key(text) in WORDS  # sigma_2
+        return Name(text) if is_word and not self._has_rows(name) else name
+
+    def _has_rows(self, name: Name) -> bool:
+        """Return whether some line with a name has the row that the name selects."""
+        if self.graph is None or self.sheet is None:
+            return True
+        nodes = find_records(self.graph, name.base, "").nodes
+        return any(max(self.sheet.steps[node].shape) >= int(name.row) for node in nodes)
 
     def _means_row(self, text: str) -> bool:
         """Return whether a name is only that of a row: a token of the exercise, or `row 2`."""
@@ -231,20 +243,38 @@ class _Reader:
     def _line(self, block: Block, name: Name, cells: Cells, line: Line | None = None) -> WrittenLine:
         """Return a line in the part of the model of its line on the sheet, or else that the headings name."""
         place = block.place or (f"line {block.line}" if block.line else "")
-        where = self._hint(block, name) if line is None or self.page.is_working_file else line.where
+        is_only = not block.headings and line is not None and self._num_named(line.symbol) == 1
+        where = self._hint(block, name, cells) if line is None or self.page.is_working_file else line.where
+        where = "" if is_only else where
         if not block.copied_into and self._percent(block) and "%" not in name.base:
             name = replace(name, base=f"{name.base} (%)")
         return WrittenLine(str(name), cells, where, place, block.copied_into)
 
+    def _num_named(self, symbol: str) -> int:
+        key = symbol_key(symbol)
+        return 0 if self.sheet is None else sum(symbol_key(line.symbol) == key for line in self.sheet.lines)
+
     def _percent(self, block: Block) -> bool:
         return "%" in block.name
 
-    def _hint(self, block: Block, name: Name) -> str:
-        """Return the headings that name a part of the model with such a line; a working file means all of them."""
+    def _hint(self, block: Block, name: Name, cells: Cells = ()) -> str:
+        """Return the headings that name a part of the model with such a line; a working file means all of them.
+
+        The output after the heads is below the heading of the last head, but has another shape than a line of it.
+        """
         if self.places is None or self.graph is None or self.page.is_working_file:
             return ".".join(block.headings)
         hint = self.places.hint(block.headings)
-        return hint if hint and find_records(self.graph, name_without_percent(name.base), hint).nodes else ""
+        if not hint:
+            return ""
+        nodes = find_records(self.graph, name_without_percent(name.base), hint).nodes
+        is_whole = len(cells) > 1 and not name.row
+        is_right = any(self._node_has_shape(cells, node) for node in nodes) if is_whole else bool(nodes)
+        others = find_records(self.graph, name_without_percent(name.base), "").nodes if nodes and not is_right else ()
+        return "" if not nodes or any(self._node_has_shape(cells, node) for node in others) else hint
+
+    def _node_has_shape(self, cells: Cells, node: int) -> bool:
+        return self.sheet is not None and _has_shape(cells, self.sheet.steps[node])
 
     def _sheet_line(self, block: Block, name: Name, result: Cells) -> Line | None:
         """Return the line of the sheet that a block means, if its symbol and headings leave no doubt.
@@ -288,7 +318,7 @@ class _Reader:
             return self._repeats_given(result)
         nodes = find_records(self.graph, name_without_percent(name.base), "").nodes if line is None else ()
         steps = [self.sheet.steps[node] for node in nodes] if line is None else [line]
-        if not steps:
+        if not steps or name.base.endswith(" of"):  # softmax of 2.1, 0.4 is a question
             return self._repeats_given(result)
         is_whole = len(result) > 1 and not name.row and self._repeats_given(result)
         return is_whole and not any(_is_close(result, np.asarray(step.values)) for step in steps)
@@ -396,12 +426,11 @@ class _Reader:
 
     def _note_sums(self, block: Block) -> None:
         """Note sums of numbers that do not give the result below them: only the result is marked."""
-        numbers = [side.text for side in block.sides if not side.grids and not read_cell(side.text).problem]
-        if len(numbers) < 2:
-            return
-        lost = [text for text in numbers[:-1] if not holds(text, numbers[-1])]
-        for text in lost:
-            sentence = f'only the result of "{block.name}" was marked, not {text}'
+        sides = list(filter(None, map(_numbers_of, block.sides)))
+        for numbers in sides[:-1]:
+            if len(numbers) != len(sides[-1]) or all(map(holds, numbers, sides[-1])):
+                continue
+            sentence = f'only the result of "{block.name}" was marked, not {" ".join(numbers)}'
             self.notes.append(Note("read", sentence, f"line {block.line}", line=block.line))
 
     def with_operands(self, statements: Iterator[_Statement]) -> Iterator[WrittenLine]:
@@ -526,6 +555,13 @@ def _result_of(block: Block) -> Cells | None:
         if not side.grids and side.text.strip() and not read_cell(side.text.strip()).problem:
             return ((side.text.strip(),),)
     return None
+
+
+def _numbers_of(side: Side) -> list[str]:
+    """Return the numbers of a side that has nothing else: one, or those of a matrix."""
+    is_grid = len(side.grids) == 1 and side.text.strip() == HOLE
+    numbers = [cell for row in side.grids[0] for cell in row] if is_grid else [side.text]
+    return [] if any(read_cell(number).problem for number in numbers) else numbers
 
 
 def _index_in(text: str, labels: Collection[str]) -> str:

@@ -24,6 +24,7 @@ _ROW = re.compile(rf"(?<![\w.^_√])({_NUMBER})((?:[\s,;|&]+{_NUMBER})+)(?![\w^]
 _RESULT = re.compile(rf"[=≈]\s?\(?{_NUMBER}")
 _DECIMAL = re.compile(r"(?<![\w.^_√])[0-9]*\.[0-9]+(?![\w^.])")
 _STATES = re.compile(r"(?i)\b(?:is|are|was|becomes?|gives?|gave|gets?|got|equals?|makes?|comes? to)\b|[=≈:]")
+_STATED = re.compile(rf"(?i)\b(?:is|was|becomes?|gives?|gave|gets?|got|equals?|makes?|comes? to)\s+{_NUMBER}(?![\w^])")
 _SETTING = re.compile(
     r"(?i)(?:.*\s)?(?:d(?:_?\{?(?:k|v|q|h|model|ff|head|in|out)\}?)?|n_?heads|heads?|tokens?|ε|eps|epsilon|seed|lr|"
     r"π|√\(?[\w.]+\)?|sqrt\(?[\w.]+\)?)\s*"
@@ -42,15 +43,18 @@ def has_numbers(text: str) -> bool:
     return any(letter.isdigit() for letter in _ASIDES.sub(" ", text[:_MAX_LENGTH]))
 
 
+def has_row(text: str) -> bool:
+    """Return whether a text has a row of numbers; two integers alone may be anything."""
+    rows = _ROW.finditer(text[:_MAX_LENGTH])
+    return any("." in row[0] or len(row[2].split()) > 1 for row in rows)
+
+
 def looks_like_calculation(text: str) -> bool:
     """Return whether a line of words holds a row of numbers, a result or a decimal that it states."""
     text = _ASIDES.sub(" ", text[:_MAX_LENGTH])
     if not has_numbers(text):
         return False
-    if _RESULT.search(text):
+    if _RESULT.search(text) or _STATED.search(text) or has_row(text):
         return True
-    for row in _ROW.finditer(text):
-        if "." in row[0] or len(row[2].split()) > 1:
-            return True
     num_words = sum(word.isalpha() for word in text.split())
     return _DECIMAL.search(text) is not None and (num_words < 2 or _STATES.search(text) is not None)

@@ -58,11 +58,7 @@ class _Draft:
 
 def read_text(text: str, grids: Grids | None = None, unit: str = "line") -> Page:
     """Return what is on a page of text; `grids` are those for which it already has characters."""
-    if len(text) > MAX_DOCUMENT or max(map(len, text.splitlines()), default=0) > MAX_DOCUMENT_LINE:
-        raise ProblemError(
-            f"is a document with more than {MAX_DOCUMENT:,} characters, or {MAX_DOCUMENT_LINE:,} in a line. "
-            "Give the lines of one working only."
-        )
+    _check_length(text)
     remarks: list[str] = []
     grids, is_fresh = grids or Grids(), grids is None
     lines = take_drawn(numbered(fold(text, grids, remarks, is_fresh=is_fresh)), grids)
@@ -75,6 +71,20 @@ def read_text(text: str, grids: Grids | None = None, unit: str = "line") -> Page
     for before, line, after in zip_longest([Line(0, ""), *texts[:-1]], texts, texts[1:], fillvalue=Line(0, "")):
         reader.read(line, is_alone=not before.text.strip() and not after.text.strip(), below=after.text.strip())
     return reader.page(tuple(remarks))
+
+
+def _check_length(text: str) -> None:
+    if len(text) > MAX_DOCUMENT:
+        raise ProblemError(
+            f"this document has {len(text):,} characters; the limit is {MAX_DOCUMENT:,}. "
+            "Give only the pages with the exercises."
+        )
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > MAX_DOCUMENT_LINE:
+            raise ProblemError(
+                f"line {number} has {len(line):,} characters; the limit is {MAX_DOCUMENT_LINE:,}. "
+                "Write a matrix on several lines."
+            )
 
 
 class _Reader:

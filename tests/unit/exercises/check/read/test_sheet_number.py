@@ -8,7 +8,7 @@ from openpyxl import Workbook
 from clearhead.check import check
 from clearhead.check.working import NumberedSheet
 from clearhead.errors import ProblemError, QuizError
-from clearhead.exercises.check.read.reading import load_workings, read_workings
+from clearhead.exercises.check.read.workings import load_workings, read_workings
 from clearhead.exercises.check.read.sheet_number import ProblemSources, sheet_on_page, without_sentences
 
 NUMBER = "softmax-2-7-03-v1-K"

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from clearhead.check.read import reading
+from clearhead.exercises.check.read import workings
 
 from clearhead import solve
 from clearhead.check.working import Working, WrittenLine
 from clearhead.errors import ProblemError
-from clearhead.exercises.check.read.reading import load_workings
+from clearhead.exercises.check.read.workings import load_workings
 from clearhead.worksheet.reading import read_data
 from clearhead.worksheet.worksheet import Worksheet
 
@@ -232,7 +232,7 @@ def test_standard_input_is_read_by_its_content(monkeypatch):
 def test_a_shipped_working_is_found_by_its_id_unless_a_file_has_that_name(tmp_path, monkeypatch):
     shipped = tmp_path / "shipped.yaml"
     shipped.write_text("problem: bank\nwritten: {Q: 1}\n")
-    monkeypatch.setattr(reading, "shipped_workings", lambda: {"ada": shipped})
+    monkeypatch.setattr(workings, "shipped_workings", lambda: {"ada": shipped})
     monkeypatch.chdir(tmp_path)
     (loaded,) = load_workings("ada")
     assert isinstance(loaded, Working)
@@ -244,7 +244,7 @@ def test_a_shipped_working_is_found_by_its_id_unless_a_file_has_that_name(tmp_pa
 
 
 def test_every_shipped_working_can_be_read():
-    for name in reading.shipped_workings():
+    for name in workings.shipped_workings():
         assert load_workings(name), name
 
 
