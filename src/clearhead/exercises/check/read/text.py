@@ -18,12 +18,19 @@ from clearhead.exercises.check.read.layout import Line, numbered, take_drawn
 from clearhead.exercises.check.read.page import Block, Page, Unread
 from clearhead.exercises.check.read.prose import has_numbers, is_setting, looks_like_calculation
 from clearhead.exercises.check.read.statements import RELATION, has_number, is_bare, statements, without_tail
+from clearhead.worksheet.problem import shorten
 
 _MAX_TITLE = 300  # characters of a heading that is marked as one
 _MAX_WORDS = 80  # characters of a heading, of a name and of the words above a block
 _FIELD = re.compile(
-    r"(?i)(?:^|(?<=[\s,·]))(problem|sheet|student|name|title|decimal|rounded)(?: ?: *|(?<=sheet) +(?=\S+-\S+-\S+-))"
+    r"(?i)(?:^|(?<=[\s,·]))(problem|student|name|title|decimal|rounded) ?: *"
     r"(\S[^,\t\n]{0,200}?)(?=,\s|\s{2,}|\s·|\s\(|\s(?:sheet|name|student|date)\b|\s*$)"
+)
+# Letters, digits and at least three hyphens; "sheet 3" and a date are not the number of a practice sheet, and a number
+# with a mistyped letter is, so that it is reported.
+_SHEET = re.compile(
+    r"(?i)(?<!\w)(?:practice )?(?:sheet(?: (?:number|no\.?))?|hoja)[\s:=#*`]{1,9}(?=\S{0,99}[a-z])(?=\S{0,99}\d)"
+    r"([^\W_]{1,40}(?:[-‐‑–−][^\W_]{1,40}){3,16})(?![^\W_])[*`]{0,3}"
 )
 _MARKS = re.compile(r"^(?:\s|[∴⇒→>✓✗⊗•◦▪①-⑳]|[-*–] |=?\s*[⇒→](?=\s))+")
 _NUMBERING = re.compile(r"^(?:\(?(?:[0-9]{1,2}|[a-h])[.)]+|[ivx]{1,4}\))\s+(?=[^\W\d])")
@@ -148,6 +155,11 @@ class _Reader:
 
     def _take_fields(self, text: str) -> str:
         """Take the keys of the page, such as `Name: Ada`, out of a line."""
+        for number in _SHEET.findall(text):
+            if self._fields.setdefault("sheet", number) != number:
+                own, other = shorten(self._fields["sheet"]), shorten(number)
+                raise ProblemError(f"names two sheets, {own} and {other}. Hand in one file for each sheet.")
+        text = _SHEET.sub("", text)
         for key, value in _FIELD.findall(text):
             if any(map(str.isalnum, value)) and "=" not in value:
                 self._fields.setdefault({"name": "student"}.get(key.lower(), key.lower()), value.strip(" *_."))
