@@ -20,6 +20,10 @@ _ASIDES = re.compile(
     r"nov|dec)[a-z]{0,6}\.? [0-9]{1,4}(?:, [0-9]{4})?|^\s*\(?[0-9]{1,3}[.)]",
     re.IGNORECASE,
 )
+_TITLE = re.compile(
+    r"(?i)(?:exercise |practice |problem )?(?:sheet|page|question|exercise|task|group|week|version|lecture|homework|"
+    r"assignment|room|student)(?: (?:number|no\.?|id))?"
+)
 _ROW = re.compile(rf"(?<![\w.^_√])({_NUMBER})((?:[\s,;|&]+{_NUMBER})+)(?![\w^])")
 _RESULT = re.compile(rf"[=≈]\s?\(?{_NUMBER}")
 _DECIMAL = re.compile(r"(?<![\w.^_√])[0-9]*\.[0-9]+(?![\w^.])")
@@ -36,6 +40,11 @@ def is_setting(name: str, value: str) -> bool:
     if name.strip() == "e":
         return value.startswith("2.7")
     return len(name) < _MAX_LENGTH and _SETTING(name) is not None
+
+
+def is_title(name: str) -> bool:
+    """Return whether the number after a name counts pages or people: `Sheet: 3`, `Student number: 42`."""
+    return _TITLE.fullmatch(name) is not None
 
 
 def has_numbers(text: str) -> bool:

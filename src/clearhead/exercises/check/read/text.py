@@ -16,7 +16,7 @@ from clearhead.exercises.check.read.fold import fold
 from clearhead.exercises.check.read.grid import LABEL, Grid, Grids, is_hole, is_number, row_cells
 from clearhead.exercises.check.read.layout import Line, numbered, take_drawn
 from clearhead.exercises.check.read.page import Block, Page, Unread
-from clearhead.exercises.check.read.prose import has_numbers, is_setting, looks_like_calculation
+from clearhead.exercises.check.read.prose import has_numbers, is_setting, is_title, looks_like_calculation
 from clearhead.exercises.check.read.statements import RELATION, has_number, is_bare, statements, without_tail
 from clearhead.worksheet.problem import shorten
 
@@ -260,7 +260,8 @@ class _Reader:
         value_after = _VALUE_AFTER_INDEX(name)
         if value_after and is_number(value_after[2]):
             name, sides = value_after[1], [value_after[2], *sides]
-        if is_setting(name, sides[-1].strip()) and is_bare(sides[-1].strip(" .")):
+        is_constant = is_setting(name, sides[-1].strip()) or (self._is_labelled and is_title(name))
+        if is_constant and is_bare(sides[-1].strip(" .")):
             return
         if any(map(is_hole, name)):  # softmax(2, 7) = … is known by its numbers
             name, sides = "", [name, *sides]
