@@ -19,7 +19,7 @@ from clearhead.check.grid import name_without_percent
 from clearhead.check.line_words import LAST_WORDS, SUBSCRIPTS, WORDS, symbol_key, word_key
 from clearhead.check.names import find_records, matches_place
 from clearhead.check.working import Cells, Note, WrittenLine
-from clearhead.exercises.check.read.copies import copies_in
+from clearhead.exercises.check.read.copies import copies_in, has_copies
 from clearhead.exercises.check.read.names import Name, is_index, read_name
 from clearhead.exercises.check.read.number import is_blank, read_cell
 from clearhead.exercises.check.read.operands import RowPlace, SoftmaxRows, powers_of, scores_id, softmax_of
@@ -34,6 +34,7 @@ from clearhead.worksheet.view import SheetView
 from clearhead.worksheet.worksheet import Worksheet
 
 _MAX_SAME = 8  # writings of a line with the same numbers: more heads than anybody writes out
+_NEAR_ONE = 0.05  # between 1 and the sum of rounded weights
 _MAX_ALIKE = 50  # writings of a line with other numbers
 _LABELS = frozenset(("token", "tokens", "key", "keys", "pair", "row", "word", "query"))
 _SUMS = frozenset(
@@ -112,6 +113,7 @@ class _Reader:
             return
         exponents, softmax = powers_of(name), softmax_of(name)
         if exponents or softmax:
+            self._note_sums(block)
             yield _Statement(self._line(block, Name(name), result), tuple(exponents), tuple(softmax))
             return
         if _is_only(result) and is_setting(name, result[0][0]) and symbol_key(name) not in self.symbols:
@@ -392,6 +394,8 @@ class _Reader:
                 elif word_key(label) in _SUMS:  # the last row of a table of exponentials
                     if word_key(name) in ("exp", "exponential", "exponentials") and not is_blank(cell):
                         yield _Statement(self._line(block, Name("sum", row), ((cell,),)))
+                    elif abs(read_cell(cell).value - 1.0) > _NEAR_ONE:  # weights add up to one
+                        yield _Statement(self._line(block, Name(f"total of the column {name}"), ((cell,),)))
                 elif cell or label:
                     cells.append(cell)
             if cells:
@@ -405,7 +409,7 @@ class _Reader:
     def _copies(self, block: Block, name: Name, line: Line | None) -> Iterator[_Statement]:
         """Yield what the sides before the result copy from the lines above."""
         self._note_sums(block)
-        if not any(side.grids and side.text.strip() != HOLE for side in block.sides):
+        if not any(map(has_copies, block.sides)):
             return
         if line is None and self.graph is not None and self.sheet is not None:
             found = find_records(self.graph, name.base, self._hint(block, name))
@@ -481,7 +485,7 @@ class _Reader:
         """Yield the weights of `softmax(2, 7) = …` in their row, and its scores as a copy."""
         place = rows.row_of(entry.softmax)
         if place is None or self.sheet is None:
-            self.notes.append(_unread(f"{entry.line.name} (no row has these scores)", _line_number(entry.line)))
+            self.notes.append(_unread(f"{_shown(entry.line)} (no row has these scores)", _line_number(entry.line)))
             return
         weights = self.sheet.steps[place.softmax]
         scores = self.sheet.by_id[scores_id(self.sheet, weights)]
@@ -505,7 +509,7 @@ class _Reader:
 
     def _in_row(self, name: str, line: WrittenLine, place: RowPlace | None) -> Iterator[WrittenLine]:
         if place is None or self.sheet is None:
-            self.notes.append(_unread(f"{line.name} (no row has these scores)", _line_number(line)))
+            self.notes.append(_unread(f"{_shown(line)} (no row has these scores)", _line_number(line)))
             return
         yield replace(line, name=f"{name}[{place.row + 1}]", where=self.sheet.steps[place.softmax].where)
 
@@ -618,6 +622,10 @@ def _fits(block: Block, line: Line, result: Cells) -> bool:
     is_meant = any(column in labels or column.isdecimal() for column in columns)  # not words of the line above
     are_columns = not is_meant or columns in (own_columns, [str(number + 1) for number in range(len(columns))])
     return (not any(rows) or rows in (own, numbers)) and are_columns
+
+
+def _shown(line: WrittenLine) -> str:
+    return f"{line.name} = {' '.join(cell for row in line.cells for cell in row)}"[:100]
 
 
 def _line_number(line: WrittenLine) -> int:

@@ -172,6 +172,12 @@ def test_the_columns_of_a_table_are_lines(tmp_path, table):
     assert (findings(report), not_marked(report), report.exit_code) == ([], [], 0)
 
 
+def test_a_sum_of_weights_that_is_not_one_is_listed(tmp_path):
+    table = "| score | weight |\n|---|---|\n| 2.1 | 0.85 |\n| 0.4 | 0.15 |\n| sum | 1.7 |\n"
+    (note,) = not_marked(read(tmp_path, SOFTMAX, table, "page.md"))
+    assert note.startswith('"total of the column weight" is not a line of this exercise')
+
+
 def test_the_columns_of_a_spreadsheet_are_lines(tmp_path):
     table = "token,score,exp,weight\na,2.1,8.17,0.85\nb,0.4,1.49,0.15\nsum,,9.66,1\n"
     report = read(tmp_path, SOFTMAX, table, "page.csv")
@@ -391,6 +397,7 @@ def test_the_numbers_inside_an_activation_are_the_preactivation(tmp_path: Path) 
         (STATES, "score1 = s·h1 = 1.2 + 0.3 = 1.52", "1.2 + 0.3"),
         (STATES, "e2 = 1.2·0.8 - 0.8·0.4 = 0.72", "1.2·0.8 - 0.8·0.4"),
         (LAYERS, "out1 = (1.1 + 1.2, 3 + 0.3) = (2.6, 3.3)", "1.1 + 1.2 3 + 0.3"),
+        (STATES, "e2 = 1.2 x 0.8 - 0.8 x 0.4 = 0.72", "1.2 x 0.8 - 0.8 x 0.4"),
     ],
 )
 def test_a_sum_that_does_not_give_its_result_is_not_lost(
@@ -400,7 +407,12 @@ def test_a_sum_that_does_not_give_its_result_is_not_lost(
     (note,) = [note.sentence for note in report.notes if note.kind == "read"]
     assert note.startswith("only the result of")
     assert note.endswith(intermediate)
-    right = text.replace("1.2 + 0.3", "1.2 + 0.32").replace("0.8·0.4", "0.8·0.3").replace("1.1 + 1.2", "1.1 + 1.5")
+    right = (
+        text.replace("1.2 + 0.3", "1.2 + 0.32")
+        .replace("0.8·0.4", "0.8·0.3")
+        .replace("0.8 x 0.4", "0.8 x 0.3")
+        .replace("1.1 + 1.2", "1.1 + 1.5")
+    )
     assert "only the result" not in " ".join(note.sentence for note in read(tmp_path, problem, right).notes)
 
 

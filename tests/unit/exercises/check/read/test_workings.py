@@ -7,11 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from clearhead.exercises.check.read import workings
 
 from clearhead import solve
 from clearhead.check.working import Working, WrittenLine
 from clearhead.errors import ProblemError
+from clearhead.exercises.check.read import workings
 from clearhead.exercises.check.read.workings import load_workings
 from clearhead.worksheet.reading import read_data
 from clearhead.worksheet.worksheet import Worksheet
