@@ -245,7 +245,7 @@ class _Reader:
     def _line(self, block: Block, name: Name, cells: Cells, line: Line | None = None) -> WrittenLine:
         """Return a line in the part of the model of its line on the sheet, or else that the headings name."""
         place = block.place or (f"line {block.line}" if block.line else "")
-        is_only = not block.headings and line is not None and self._num_named(line.symbol) == 1
+        is_only = bool(name.column) and not block.headings and line is not None and self._num_named(line.symbol) == 1
         where = self._hint(block, name, cells) if line is None or self.page.is_working_file else line.where
         where = "" if is_only else where
         if not block.copied_into and self._percent(block) and "%" not in name.base:

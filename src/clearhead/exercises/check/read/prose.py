@@ -53,9 +53,9 @@ def has_numbers(text: str) -> bool:
 
 
 def has_row(text: str) -> bool:
-    """Return whether a text has a row of numbers; two integers alone may be anything."""
-    rows = _ROW.finditer(text[:_MAX_LENGTH])
-    return any("." in row[0] or len(row[2].split()) > 1 for row in rows)
+    """Return whether a text has a row of decimals or of three numbers; `1, 0 elsewhere` is a definition."""
+    rows = [row[0] for row in _ROW.finditer(text[:_MAX_LENGTH])]
+    return any("." in row or len(re.findall(_NUMBER, row)) > 2 for row in rows)
 
 
 def looks_like_calculation(text: str) -> bool:
@@ -63,7 +63,10 @@ def looks_like_calculation(text: str) -> bool:
     text = _ASIDES.sub(" ", text[:_MAX_LENGTH])
     if not has_numbers(text):
         return False
-    if _RESULT.search(text) or _STATED.search(text) or has_row(text):
+    if _RESULT.search(text) or _STATED.search(text):
         return True
+    for row in _ROW.finditer(text):
+        if "." in row[0] or len(row[2].split()) > 1:
+            return True
     num_words = sum(word.isalpha() for word in text.split())
     return _DECIMAL.search(text) is not None and (num_words < 2 or _STATES.search(text) is not None)
