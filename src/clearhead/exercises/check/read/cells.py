@@ -7,7 +7,7 @@ import numpy as np
 
 from clearhead.check.working import Cells
 from clearhead.exercises.check.read.number import read_cell
-from clearhead.exercises.check.read.page import HOLE, Block
+from clearhead.exercises.check.read.page import HOLE, Block, Side
 from clearhead.worksheet.arrays import Array
 
 
@@ -74,3 +74,10 @@ def is_close(result: Cells, truth: Array) -> bool:
 def shape_of(cells: Cells) -> tuple[int, int]:
     """Return the number of rows, and of numbers in the longest row."""
     return len(cells), max(map(len, cells), default=0)
+
+
+def numbers_of(side: Side) -> list[str]:
+    """Return the numbers of a side that has nothing else: one, or those of a matrix."""
+    is_grid = len(side.grids) == 1 and side.text.strip() == HOLE
+    numbers = [cell for row in side.grids[0] for cell in row] if is_grid else [side.text]
+    return [] if any(read_cell(number).problem for number in numbers) else numbers

@@ -14,6 +14,7 @@ from clearhead.exercises.sheet.sheet import Line, Sheet
 _SUMS = {"mix": ("weights", "v"), "project": ("x", "w")}  # steps that people write as sums of rows
 _INSIDE = ("activate", "softmax")  # steps whose input people write inside a function
 _TERM = re.compile(rf"([-−+]?\s?[\d.]+)\s*[·⋅×*]?\s*{HOLE}")
+_NAMED_TERM = re.compile(r"([-−+]?\s?[\d.]+)\s*[·⋅×*]?\s*[vVh]_?\{?\(?([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,27 @@ class Copied:
 
 def copies_in(block: Block, line: Line, name: Name, sheet: Sheet) -> Iterator[Copied]:
     """Yield the copies in the sides of a block before its result."""
-    for side in block.sides:
-        if not side.grids or side.text.strip() == HOLE:
-            continue
-        terms = _TERM.findall(side.text)
-        if line.step is not None and line.step.name in _SUMS and len(terms) == len(side.grids):
-            yield from _weighted_sum(line, name, sheet, side, [term.replace(" ", "") for term in terms])
+    is_sum = line.step is not None and line.step.name in _SUMS
+    for side in filter(has_copies, block.sides):
+        terms = _terms(side)
+        if is_sum and terms and len(terms) >= len(side.grids):
+            yield from _weighted_sum(line, name, sheet, side, terms)
         else:
             yield from _operands(line, name, sheet, side)
+
+
+def has_copies(side: Side) -> bool:
+    """Return whether a side is a calculation with numbers of other lines: `[ … ] [ … ]` or `0.3 v_1 + 0.7 v_2`."""
+    return side.text.strip() != HOLE and (bool(side.grids) or bool(_terms(side)))
+
+
+def _terms(side: Side) -> list[str]:
+    """Return the factors of `0.3·(2, 0) + 0.7·(1, 3)`, or of `0.3 v_1 + 0.7 v_2` with its vectors in order."""
+    if side.grids:
+        return [term.replace(" ", "") for term in _TERM.findall(side.text)]
+    named = _NAMED_TERM.findall(side.text)
+    is_in_order = [number for _, number in named] == [str(place + 1) for place in range(len(named))]
+    return [term.replace(" ", "") for term, _ in named] if is_in_order else []
 
 
 def _weighted_sum(line: Line, name: Name, sheet: Sheet, side: Side, terms: list[str]) -> Iterator[Copied]:

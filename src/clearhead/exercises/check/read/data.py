@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clearhead.check.limits import MAX_VALUES, MAX_WRITTEN_CELLS, MAX_WRITTEN_LINES
-from clearhead.errors import ProblemError, did_you_mean
+from clearhead.errors import ProblemError
 from clearhead.exercises.check.read.number import visible
 from clearhead.exercises.check.read.page import HOLE, Block, Cells, Page, Side
 from clearhead.worksheet.problem import shorten
@@ -36,20 +36,24 @@ def page_of_data(data: Mapping[str, Any]) -> Page:
     if "clearhead" in data:  # a sheet, which its own reader reads
         return Page((), fields=fields)
     written = data.get("written")
+    reader = _Reader()
     if "written" not in data:
-        near = did_you_mean("written", [key for key in fields if isinstance(key, str)][:100])
-        raise ProblemError(
-            f"written is missing. Add 'written:' with the lines of the working, such as 'Q: [[0.50, 1.2], …]'.{near}"
+        reader.mistakes.append(
+            "written is missing. Add 'written:' with the lines of the working, such as 'Q: [[0.50, 1.2], …]'."
         )
-    if not isinstance(written, Mapping) or not written:
-        raise ProblemError(
+    elif not isinstance(written, Mapping) or not written:
+        reader.mistakes.append(
             f"written = {shorten(written)} contains no lines. Write names and numbers like 'Q: [[0.50, 1.2]]'."
         )
-    reader = _Reader()
-    reader.read(written, ("written",), ())
-    if reader.mistakes:
-        raise ProblemError(reader.mistakes)
-    return Page(tuple(reader.blocks), fields=fields, remarks=tuple(reader.remarks), is_working_file=True)
+    else:
+        reader.read(written, ("written",), ())
+    return Page(
+        tuple(reader.blocks),
+        fields=fields,
+        remarks=tuple(reader.remarks),
+        is_working_file=True,
+        mistakes=tuple(reader.mistakes),
+    )
 
 
 class _Reader:

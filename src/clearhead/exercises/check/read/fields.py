@@ -97,7 +97,7 @@ class Fields:
 
     def _refuse(self, keys: Mapping[str, Any], where: str) -> None:
         for number, key in enumerate(keys):
-            name = visible(key)
+            name = visible(str(key))
             near = did_you_mean(name, KEYS) if number < _MAX_HINTS else ""
             self._mistakes.append(f"'{name}' is not a key {where}.{near} Keys: {', '.join(KEYS)}.")
 

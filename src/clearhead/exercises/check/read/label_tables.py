@@ -14,6 +14,7 @@ from clearhead.exercises.check.read.sheet_names import SheetNames
 from clearhead.exercises.sheet.sheet import Line
 
 _LABELS = frozenset(("token", "tokens", "key", "keys", "pair", "row", "word", "query", "pos", "position", "i"))
+_NEAR_ONE = 0.05  # between 1 and the sum of rounded weights
 _EXPONENTIALS = ("exp", "exponential", "exponentials")
 _SUM_WORDS = ("sum", "row sum", "total", "denominator", "Σ", "Σ exp", "sum of exponentials")
 SUMS = frozenset(word_key(word) for word in _SUM_WORDS)
@@ -108,6 +109,8 @@ def _column(block: Block, title: str, place: int, row: str, names: SheetNames) -
         elif word_key(label) in SUMS:
             if word_key(title) in _EXPONENTIALS and not is_blank(cell):
                 yield NamedCells(Name("sum", row), ((cell,),))
+            elif abs(read_cell(cell).value - 1.0) > _NEAR_ONE:  # weights add up to one
+                yield NamedCells(Name(f"total of the column {title}"), ((cell,),))
         elif cell or label:
             cells.append(cell)
     if cells:

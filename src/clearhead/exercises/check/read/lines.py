@@ -13,14 +13,20 @@ from typing import Any
 
 from clearhead.check.line_words import symbol_key
 from clearhead.check.working import Cells, Note, WrittenLine
-from clearhead.exercises.check.read.cells import is_only, result_of, with_part_as_heading, with_whole_name
-from clearhead.exercises.check.read.copies import copies_in
+from clearhead.exercises.check.read.cells import (
+    is_only,
+    numbers_of,
+    result_of,
+    with_part_as_heading,
+    with_whole_name,
+)
+from clearhead.exercises.check.read.copies import copies_in, has_copies
 from clearhead.exercises.check.read.label_tables import is_label, labelled_rows, named_columns
 from clearhead.exercises.check.read.names import Name
-from clearhead.exercises.check.read.number import read_cell
 from clearhead.exercises.check.read.operand_lines import OperandLines, PageStatement, unread
 from clearhead.exercises.check.read.operands import powers_of, quotient_of, softmax_of
-from clearhead.exercises.check.read.page import HOLE, Block, Page
+from clearhead.exercises.check.read.page import Block, Page
+from clearhead.exercises.check.read.prose import has_row
 from clearhead.exercises.check.read.sheet_names import SheetNames
 from clearhead.exercises.check.read.side_calculations import holds, is_calculation, is_setting, side_calculation
 from clearhead.exercises.sheet.sheet import Line
@@ -89,6 +95,7 @@ class _PageReader:
             yield PageStatement(self._line(block, Name(text), result), quotient=quotient)
             return
         if exponents or softmax:
+            self._note_sums(block)
             yield PageStatement(self._line(block, Name(text), result), tuple(exponents), tuple(softmax))
             return
         if is_only(result) and is_setting(text, result[0][0]) and symbol_key(text) not in self._names.symbols:
@@ -142,10 +149,12 @@ class _PageReader:
 
     def _note_lost_sides(self, block: Block) -> None:
         """Note numbers of a block whose last side is a formula."""
-        grids = next((side.grids for side in block.sides if side.grids), ())
-        if grids and self._last_name != block.name:
-            shown = " ".join(cell for grid in grids for row in grid for cell in row)[:100]
-            self.notes.append(unread(f"{shown} (the statement has no result)", block.line))
+        for side in block.sides:
+            if (side.grids and self._last_name != block.name) or has_row(side.text):
+                cells = [cell for grid in side.grids for row in grid for cell in row]
+                shown = " ".join(cells or [side.text])[:100]
+                self.notes.append(unread(f"{shown} (the statement has no result)", block.line))
+                return
 
     # ---- names ----
 
@@ -178,7 +187,10 @@ class _PageReader:
         if self._page.is_working_file:
             where = ".".join(block.headings)
         else:
-            where = self._names.hint(block.headings, name) if line is None else line.where
+            where = self._names.hint(block.headings, name, cells) if line is None else line.where
+            # a cell of the scores can be one of the scaled scores: the numbers of all cells decide that
+            is_open = bool(name.column) and not block.headings and line is not None and self._names.is_only(line)
+            where = "" if is_open else where
         if "%" in block.name and "%" not in name.base:
             name = replace(name, base=f"{name.base} (%)")
         return WrittenLine(str(name), cells, where, place, block.copied_into)
@@ -188,7 +200,7 @@ class _PageReader:
     def _copies(self, block: Block, name: Name, line: Line | None) -> Iterator[PageStatement]:
         """Yield what the sides before the result copy from the lines above."""
         self._note_sums(block)
-        if not any(side.grids and side.text.strip() != HOLE for side in block.sides):
+        if not any(map(has_copies, block.sides)):
             return
         if line is None:
             hint = self._names.hint(block.headings, name)
@@ -211,10 +223,10 @@ class _PageReader:
 
     def _note_sums(self, block: Block) -> None:
         """Note sums of numbers that do not give the result below them: only the result is marked."""
-        numbers = [side.text for side in block.sides if not side.grids and not read_cell(side.text).problem]
-        for text in numbers[:-1]:
-            if not holds(text, numbers[-1]):
-                sentence = f'only the result of "{block.name}" was marked, not {text}'
+        sides = list(filter(None, map(numbers_of, block.sides)))
+        for numbers in sides[:-1]:
+            if len(numbers) == len(sides[-1]) and not all(map(holds, numbers, sides[-1])):
+                sentence = f'only the result of "{block.name}" was marked, not {" ".join(numbers)}'
                 self.notes.append(Note("read", sentence, f"line {block.line}", line=block.line))
 
     def _few_alike(self, lines: Iterable[WrittenLine]) -> Iterator[WrittenLine]:

@@ -14,7 +14,7 @@ PRODUCT = "QKᵀ"  # the name of the cells q·k
 _MAX_NAME = 80  # characters
 _LEADING = re.compile(r"(?i)^(?:[\s∴→⇒•*>✓–-]|\d{1,2}[.)](?=\s)|(?:so|then|now|thus|hence|and|therefore|the|our)\s)+")
 _WRAPPED = re.compile(r"(?i)(?:scores?|sim|similarity|dot(?: product)?|inner product)?\s?(?:of\s)?[(<⟨](.+)[)>⟩]")
-_TIMES = re.compile(r"(?i)\s*(?:[·⋅∙•×*@,;|]|\.(?!\d)|\bdot\b|\band\b|→|->)\s*|\s+")
+_TIMES = re.compile(r"(?i)\s*(?:[·⋅∙•×*@,;|]|\.(?!\d)|\bdot\b|\band\b|→|->)\s*|(?<=ᵀ)(?=\w)|\s+")
 _TURNED = re.compile(r"(?:ᵀ|\^\{?T\}?|\^⊤|')$")
 _OVER = re.compile(r"\s*/\s*\(?\s*(?:√|sqrt)?\s*\(?[\w.]{1,8}\)?\)?$")
 _SCORES = re.compile(r"(?i)(?:raw |attention )?scores?|S|E|Q\s?K(?:ᵀ|\^?T)|dot products?")
@@ -36,6 +36,7 @@ _PAIR = re.compile(rf"([^\W\d_]['′]?)_({_INDEX}?)[,_→]({_INDEX})")
 _ROW_OF = re.compile(
     rf"(?i)(?:row|column|token|word|query|position)\s?(?:no\.?\s?|#)?({_INDEX})\s?(?:of|in|for|,|:)\s?(?:the\s)?(\S.*)"
 )
+_PART = re.compile(r"(?i)(?:head|layer|step|block)\s*$")
 _ROW_WORDS = r"(?:(?:for|of|at|to|from|in)\s)?(?:the\s)?(row |token |word |query |position )?"
 _OF_ROW = re.compile(rf"(?i)(\S.*?)\s?[,(]?\s?{_ROW_WORDS}[\"“'‘]?({_INDEX})[\"”'’]?\)?")
 
@@ -135,6 +136,8 @@ def _row(name: str, labels: Collection[str]) -> Name | None:
     match = _OF_ROW.fullmatch(name)
     if match is None:
         return None
+    if _PART.search(match[1]):
+        return None  # V head 1 is a line, not a row
     if match[1].count("(") != match[1].count(")") or match[1][-1] in "./(" or match[1][-1].isdigit():
         return None  # the index is a part of a number or of a function
     is_row = match[3].casefold() in labels or (match[3].isdecimal() and (match[2] or len(match[1]) > 2))

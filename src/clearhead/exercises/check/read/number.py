@@ -47,6 +47,7 @@ _LATEX_MEANS = {"times": "*", "cdot": "*", "div": "/", "approx": "≈", "sim": "
 _UNSEEN = dict.fromkeys(
     map(ord, "\u200b\u200e\u200f\u2060\ufeff")
 )  # invisible characters in text copied from a web page
+_TIMES = re.compile(r"(?<=[0-9)])\s+[xX]\s+(?=[-+(.0-9])")  # 2 x 0.5
 _ABOUT = re.compile(r"[≈=~≃≅∼]\s*")
 _LOOSE_SIGN = re.compile(r"([-+])\s+")
 _BRACKETED = re.compile(r"(?:\((?=.*\)$)|\[(?=.*\]$)|\{(?=.*\}$))\s*([-+]?[0-9.,]+)\s*[)\]}]").fullmatch
@@ -136,7 +137,7 @@ def _tidied(text: str, dot_is_point: bool) -> str:
         tidy = _POINT_LIKE.sub(r"\1.\2", tidy, count=1)
     if "\\" in tidy:
         tidy = _LATEX.sub(lambda match: _LATEX_MEANS.get(match[1], " "), tidy)
-    tidy = tidy.replace("{,}", ",")
+    tidy = _TIMES.sub("*", tidy.replace("{,}", ","))
     tidy = _RAISED.sub(lambda match: f"^{{{match[0].translate(_RAISED_DIGITS)}}}", tidy.translate(_SIGNS).strip())
     about = _ABOUT.match(tidy)
     if about:

@@ -118,7 +118,8 @@ class OperandLines:
         yield replace(line, name=f"sum[{place.row + 1}]", where=self._sheet.steps[place.softmax].where)
 
     def _lose(self, line: WrittenLine) -> None:
-        self._notes.append(unread(f"{line.name} (no row has these scores)", _line_number(line)))
+        shown = f"{line.name} = {' '.join(cell for row in line.cells for cell in row)}"[:100]
+        self._notes.append(unread(f"{shown} (no row has these scores)", _line_number(line)))
 
 
 def _common_row(cells: Sequence[RowPlace | None]) -> RowPlace | None:

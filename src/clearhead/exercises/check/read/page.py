@@ -55,7 +55,8 @@ class Page:
     """The blocks of a page in order, and what the page says about itself.
 
     A working file (YAML, JSON, plain data) names its exercise and its lines itself. `fields` are the keys of the page:
-    problem, sheet, student, title, rounded, decimal. `remarks` say what the reader decided.
+    problem, sheet, student, title, rounded, decimal. `remarks` say what the reader decided, `mistakes` what is wrong in
+    the lines of a working file.
     """
 
     blocks: tuple[Block, ...]
@@ -63,3 +64,4 @@ class Page:
     fields: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     is_working_file: bool = False
+    mistakes: tuple[str, ...] = ()

@@ -108,7 +108,8 @@ def _with_points(text: str, *, has_cells: bool) -> tuple[str, tuple[str, ...]]:
         return text, ()
     if has_cells and text.count(";") < len(text.splitlines()) and "\t" not in text and '"' not in text:
         return text, ()  # the commas separate the cells
-    is_clear = not _IN_LIST(text) and any(len(part.partition(",")[2]) > 1 for part in commas)
+    is_separated = has_cells and (text.count(";") >= len(text.splitlines()) or "\t" in text)  # not by commas
+    is_clear = not _IN_LIST(text) and (is_separated or any(len(part.partition(",")[2]) > 1 for part in commas))
     if is_clear:
         return _COMMA.sub(".", text), (_FOUND,)
     return text, () if _IN_LIST(text) or _CELL_COMMA(text) else (_UNCLEAR,)

@@ -43,6 +43,8 @@ class SheetNames:
         if symbol_key(name_without_percent(text)) in self.symbols:
             return Name(text)
         name = read_name(text, self.labels)
+        if name.row.isdecimal() and word_key(text) in WORDS and not self._has_row(name):
+            return Name(text)  # sigma_2 is σ²
         if self.is_known(name.base):
             return name
         counted = _COUNTED_SYMBOL.fullmatch(text.strip())  # W h1 is row 1 of W h
@@ -105,12 +107,29 @@ class SheetNames:
         is_given = self.sheet is not None and any(line.symbol == base for line in self.sheet.givens)
         return is_given and bool(self.lines_named(Name(base)))
 
-    def hint(self, headings: Sequence[str], name: Name) -> str:
-        """Return the headings that name a part of the model with such a line."""
+    def is_only(self, line: Line) -> bool:
+        """Return whether no other line has the symbol of a line."""
+        key = symbol_key(line.symbol)
+        lines = () if self.sheet is None else self.sheet.lines
+        return sum(symbol_key(other.symbol) == key for other in lines) == 1
+
+    def _has_row(self, name: Name) -> bool:
+        """Return whether some line with a name has the row that the name selects."""
+        return any(max(line.shape) >= int(name.row) for line in self.lines_named(Name(name.base)))
+
+    def hint(self, headings: Sequence[str], name: Name, cells: Cells = ()) -> str:
+        """Return the headings that name a part of the model with such a line.
+
+        The output after the heads is below the heading of the last head, but has another shape than a line of it.
+        """
         if self._places is None:
             return ".".join(headings)
         hint = self._places.hint(headings)
-        return hint if hint and self.lines_named(name, hint) else ""
+        own = self.lines_named(name, hint) if hint else ()
+        if len(cells) < 2 or name.row or any(_has_shape(cells, line) for line in own):
+            return hint if own else ""
+        is_elsewhere = any(_has_shape(cells, line) for line in self.lines_named(name))
+        return "" if not own or is_elsewhere else hint
 
     def sheet_line(self, headings: Sequence[str], name: Name, result: Cells) -> Line | None:
         """Return the line of the sheet that a block means, if its symbol and headings leave no doubt.
@@ -157,7 +176,7 @@ class SheetNames:
         if line is not None and line.step is None:
             return self.repeats_given(result)
         steps = self.lines_named(name) if line is None else (line,)
-        if not steps:
+        if not steps or name.base.endswith(" of"):  # softmax of 2.1, 0.4 is a question
             return self.repeats_given(result)
         is_whole = len(result) > 1 and not name.row and self.repeats_given(result)
         return is_whole and not any(is_close(result, np.asarray(step.values)) for step in steps)

@@ -6,9 +6,9 @@ from clearhead.exercises.check.read.grid import is_hole, row_cells
 
 _TAIL = 80  # characters
 RELATION = re.compile(r"(?<![<>!])(?::=|=+|≈|≃|≅)(?!>)")
-_PARTS = re.compile(
-    r"([\[({][^\[\](){}]*[\])}]|<[^<>=]{1,40}>)|(\s*;\s*|,\s+|,(?=[^\W\d])|\s+and\s+|\.\s+(?=[^\W\d_a-z])|\s{2,})"
-)
+_BRACKETS = r"[\[({][^\[\](){}]*[\])}]|<[^<>=]{1,40}>"
+_SEPARATORS = r"\s*;\s*|,\s+|,(?=[^\W\d])|\s+and\s+|\.\s+(?=[^\W\d_a-z])|\s{2,}"
+_PARTS = re.compile(f"({_BRACKETS})|({_SEPARATORS})")
 is_bare = re.compile(r"[-−+]?[0-9.]+%?").fullmatch
 _NUMERIC = re.compile(r"(?<![\w_√])\.?[0-9]")
 _TRAILING = re.compile(r"(?:\s*(?:[✓✗✔✘□■.,;⇒]|→[^=→]{0,40}|\\)|\s+\([^\W\d][^()0-9]*\))+$")

@@ -16,14 +16,21 @@ from clearhead.exercises.check.read.fold import fold
 from clearhead.exercises.check.read.grid import LABEL, Grid, Grids, is_hole, is_number, row_cells
 from clearhead.exercises.check.read.layout import Line, numbered, take_drawn
 from clearhead.exercises.check.read.page import Block, Page, Unread
-from clearhead.exercises.check.read.prose import has_numbers, is_setting, looks_like_calculation
+from clearhead.exercises.check.read.prose import has_numbers, is_setting, is_title, looks_like_calculation
 from clearhead.exercises.check.read.statements import RELATION, has_number, is_bare, statements, without_tail
+from clearhead.worksheet.problem import shorten
 
 _MAX_TITLE = 300  # characters of a heading that is marked as one
 _MAX_WORDS = 80  # characters of a heading, of a name and of the words above a block
 _FIELD = re.compile(
-    r"(?i)(?:^|(?<=[\s,·]))(problem|sheet|student|name|title|decimal|rounded)(?: ?: *|(?<=sheet) +(?=\S+-\S+-\S+-))"
+    r"(?i)(?:^|(?<=[\s,·]))(problem|student|name|title|decimal|rounded) ?: *"
     r"(\S[^,\t\n]{0,200}?)(?=,\s|\s{2,}|\s·|\s\(|\s(?:sheet|name|student|date)\b|\s*$)"
+)
+# Letters, digits and at least three hyphens; "sheet 3" and a date are not the number of a practice sheet, and a number
+# with a mistyped letter is, so that it is reported.
+_SHEET = re.compile(
+    r"(?i)(?<!\w)(?:practice )?(?:sheet(?: (?:number|no\.?))?|hoja)[\s:=#*`]{1,9}(?=\S{0,99}[a-z])(?=\S{0,99}\d)"
+    r"([^\W_]{1,40}(?:[-‐‑–−][^\W_]{1,40}){3,16})(?![^\W_])[*`]{0,3}"
 )
 _MARKS = re.compile(r"^(?:\s|[∴⇒→>✓✗⊗•◦▪①-⑳]|[-*–] |=?\s*[⇒→](?=\s))+")
 _NUMBERING = re.compile(r"^(?:\(?(?:[0-9]{1,2}|[a-h])[.)]+|[ivx]{1,4}\))\s+(?=[^\W\d])")
@@ -58,11 +65,7 @@ class _Draft:
 
 def read_text(text: str, grids: Grids | None = None, unit: str = "line") -> Page:
     """Return what is on a page of text; `grids` are those for which it already has characters."""
-    if len(text) > MAX_DOCUMENT or max(map(len, text.splitlines()), default=0) > MAX_DOCUMENT_LINE:
-        raise ProblemError(
-            f"is a document with more than {MAX_DOCUMENT:,} characters, or {MAX_DOCUMENT_LINE:,} in a line. "
-            "Give the lines of one working only."
-        )
+    _check_length(text)
     remarks: list[str] = []
     grids, is_fresh = grids or Grids(), grids is None
     lines = take_drawn(numbered(fold(text, grids, remarks, is_fresh=is_fresh)), grids)
@@ -75,6 +78,20 @@ def read_text(text: str, grids: Grids | None = None, unit: str = "line") -> Page
     for before, line, after in zip_longest([Line(0, ""), *texts[:-1]], texts, texts[1:], fillvalue=Line(0, "")):
         reader.read(line, is_alone=not before.text.strip() and not after.text.strip(), below=after.text.strip())
     return reader.page(tuple(remarks))
+
+
+def _check_length(text: str) -> None:
+    if len(text) > MAX_DOCUMENT:
+        raise ProblemError(
+            f"this document has {len(text):,} characters; the limit is {MAX_DOCUMENT:,}. "
+            "Give only the pages with the exercises."
+        )
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > MAX_DOCUMENT_LINE:
+            raise ProblemError(
+                f"line {number} has {len(line):,} characters; the limit is {MAX_DOCUMENT_LINE:,}. "
+                "Write a matrix on several lines."
+            )
 
 
 class _Reader:
@@ -138,6 +155,11 @@ class _Reader:
 
     def _take_fields(self, text: str) -> str:
         """Take the keys of the page, such as `Name: Ada`, out of a line."""
+        for number in _SHEET.findall(text):
+            if self._fields.setdefault("sheet", number) != number:
+                own, other = shorten(self._fields["sheet"]), shorten(number)
+                raise ProblemError(f"names two sheets, {own} and {other}. Hand in one file for each sheet.")
+        text = _SHEET.sub("", text)
         for key, value in _FIELD.findall(text):
             if any(map(str.isalnum, value)) and "=" not in value:
                 self._fields.setdefault({"name": "student"}.get(key.lower(), key.lower()), value.strip(" *_."))
@@ -238,7 +260,8 @@ class _Reader:
         value_after = _VALUE_AFTER_INDEX(name)
         if value_after and is_number(value_after[2]):
             name, sides = value_after[1], [value_after[2], *sides]
-        if is_setting(name, sides[-1].strip()) and is_bare(sides[-1].strip(" .")):
+        is_constant = is_setting(name, sides[-1].strip()) or (self._is_labelled and is_title(name))
+        if is_constant and is_bare(sides[-1].strip(" .")):
             return
         if any(map(is_hole, name)):  # softmax(2, 7) = … is known by its numbers
             name, sides = "", [name, *sides]

@@ -113,7 +113,8 @@ def _nearest(path: Path) -> str:
 def _read_content(content: bytes, name: str, sources: ProblemSources) -> list[Working | Worksheet]:
     if _IS_WORKSHEET(content):
         return [_worksheet(content, sources.problem)]
-    return [*_workings_of(read_page(content, name), sources)]
+    page = read_page(content, name)
+    return [_worksheet(content, sources.problem)] if "clearhead" in page.fields else [*_workings_of(page, sources)]
 
 
 def _worksheet(content: bytes, problem: Mapping[str, Any] | None) -> Worksheet:
@@ -154,6 +155,7 @@ def _workings_of(page: Page, sources: ProblemSources) -> list[Working]:
     problem = fields.problem(sources, is_needed=page.is_working_file)
     rounded, has_comma = fields.rounded(), fields.has_decimal_comma()
     title, student = fields.text("title"), fields.text("student")
+    mistakes += page.mistakes
     if mistakes:
         raise ProblemError(mistakes, options=fields.options)
     if problem or page.is_working_file:

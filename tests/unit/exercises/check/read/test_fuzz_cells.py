@@ -4,13 +4,13 @@ import contextlib
 import math
 from pathlib import Path
 
-from clearhead.exercises.check.read.table import read_csv
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhead.errors import ProblemError
 from clearhead.exercises.check.read.number import is_blank, read_cell, visible
-from clearhead.exercises.check.read.reading import load_workings
+from clearhead.exercises.check.read.reading import read_page
+from clearhead.exercises.check.read.workings import load_workings
 
 SETTINGS = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 PIECES = [
@@ -73,11 +73,12 @@ def test_any_working_file_is_read_or_refused(tmp_path_factory, start, lines):
 
 
 @SETTINGS
-@given(GRID, st.sampled_from(",;\t"))
-def test_any_table_is_read_or_refused_and_no_block_is_ragged(grid, delimiter):
+@given(GRID, st.sampled_from([(",", ".csv"), (";", ".csv"), ("\t", ".tsv")]))
+def test_any_table_is_read_or_refused_and_no_grid_is_ragged(grid, form):
+    delimiter, suffix = form
     content = "\n".join(delimiter.join(row) for row in grid).encode("utf-8", "replace")
     with contextlib.suppress(ProblemError):
-        table = read_csv(content)
-        for line in table.lines:
-            assert line.name, "a line has a name"
-            assert len({len(row) for row in line.cells}) == 1, "an empty cell keeps its place"
+        page = read_page(content, f"table{suffix}")
+        for block in page.blocks:
+            for table in block.sides[-1].grids:
+                assert len({len(row) for row in table}) == 1, "an empty cell keeps its place"

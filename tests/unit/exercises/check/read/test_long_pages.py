@@ -1,12 +1,10 @@
 """The work of checking a page grows with its length, whatever is repeated on it: two such pages must not occupy a server."""
 
-import re
 import time
 
 import pytest
-from clearhead.exercises.check.read.document import scan_document
-from clearhead.exercises.check.read.page_table import NumberLines
 
+from clearhead.exercises.check.read.text import read_text
 from tests.attacks.long_pages import KINDS, check_page, num_calls, page
 
 PIECES_AT_A_LINE = 20  # a line of pieces is longer, and cheaper to read
@@ -23,30 +21,25 @@ def test_twice_as_long_a_page_takes_twice_as_many_calls(kind, problem):
 
 def test_every_beginning_of_a_comment_is_looked_at_once():
     start = time.process_time()  # of this process, whatever else the machine does
-    assert not scan_document("<!--\n" * 200_000).items, "1 MB of beginnings without an end"
+    assert not read_text("<!--\n" * 200_000).blocks, "1 MB of beginnings without an end"
     assert time.process_time() - start < 20, (
         "a search from every beginning takes a minute, one search a tenth of a second"
     )
 
 
-COMMENTS = [
-    "a <!-- b --> c", "<!-- a\nb -->\nQ = [1 2]", "<!-->", "<!--->", "<!---->", "<!-- <!-- -->-->", "--> <!-- a -->",
-    "<!-- a --><!-- b -->c", "<!-- never closed", "a<!--" + "b" * 20_001 + "--> Q", "<!--" + "b" * 20_000 + "--> Q",
-    "<!--" + "b" * 15_000 + "<!-- Q" + "c" * 15_000 + "--> K", "<!--<!-->", "<!--" * 6_000 + "--> Q",
-]  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("<!-- a\nb -->\nQ = [1 2]", ["Q"]),
+        ("<!-- Q = [1 2] -->K = [3 4]", ["K"]),
+        ("<!-- a --><!-- Q = [1 2] -->\nK = [3 4]", ["K"]),
+        ("<!-- never closed\nQ = [1 2]", ["Q"]),
+    ],
+)
+def test_what_is_in_a_comment_is_not_read(text, names):
+    assert [block.name for block in read_text(text).blocks] == names
 
 
-@pytest.mark.parametrize("number", range(len(COMMENTS)))
-def test_comments_are_removed_as_by_the_expression_that_describes_them(number):
-    from clearhead.exercises.check.read.document import _without_comments
-
-    expression = re.compile(r"<!--(?:(?!-->).){0,20000}?-->", re.DOTALL)
-    text = COMMENTS[number]
-    assert _without_comments(text) == expression.sub(lambda match: "\n" * match[0].count("\n"), text)
-
-
-def test_a_column_of_numbers_is_searched_once_and_the_matrix_after_it_is_read():
-    numbers = NumberLines(["1", "2", "3", "words", "4", "5 6", "7 8"])
-    assert [numbers.rows(at) for at in range(5)] == [[], [], [], [], [["4"], ["5", "6"], ["7", "8"]]]
-    assert numbers.rows(1) == [], "a line before the last search"
-    assert numbers.rows(5) == [["5", "6"], ["7", "8"]]
+def test_a_column_of_numbers_and_the_matrix_after_it_are_read():
+    blocks = read_text("1\n2\n3\nwords\n4\n5 6\n7 8\n").blocks
+    assert [block.sides[0].grids[0] for block in blocks] == [(("1",), ("2",), ("3",)), (("4",), ("5", "6"), ("7", "8"))]

@@ -57,9 +57,7 @@ def test_one_index_is_a_row(text: str, name: Name) -> None:
     assert read_name(text, LABELS) == name
 
 
-@pytest.mark.parametrize(
-    "text", ["h1", "W_Q", "weights", "attention output", "F1", "Z_2", "S_{ij}", "weights (%)", "A for Mars"]
-)
+@pytest.mark.parametrize("text", ["h1", "W_Q", "weights", "attention output", "F1", "Z_2", "weights (%)", "A for Mars"])
 def test_other_names_are_left_as_they_are(text: str) -> None:
     assert read_name(text, LABELS) == Name(text)
 
@@ -67,3 +65,10 @@ def test_other_names_are_left_as_they_are(text: str) -> None:
 def test_what_stands_before_a_name_is_not_part_of_it() -> None:
     assert read_name("∴ so the weights =", LABELS) == Name("weights")
     assert read_name("3) A[2]", LABELS) == Name("A", "2")
+
+
+def test_an_index_that_runs_and_a_spelled_letter_say_nothing() -> None:
+    assert read_name("S_{ij}", LABELS) == Name("S")
+    assert read_name("α_i", LABELS) == Name("α")
+    assert read_name("alpha_h1", LABELS) == Name("α", "h1")
+    assert read_name("s11'", LABELS) == Name("s'", "1", "1")

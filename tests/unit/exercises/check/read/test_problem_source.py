@@ -9,7 +9,7 @@ from clearhead.check.classroom import grades_csv, mark_class
 from clearhead.check.marks import Scheme
 from clearhead.errors import ProblemError
 from clearhead.exercises.check.read.problem_source import is_problem_file, load_given_problem, load_named_problem
-from clearhead.exercises.check.read.reading import load_workings, read_workings
+from clearhead.exercises.check.read.workings import load_workings, read_workings
 
 PROBLEM = (
     "kind: self-attention\nX: [[1, 0], [0, 1]]\nW_Q: [[1, 2], [3, 1]]\nW_K: [[1, 0], [0, 1]]\nW_V: [[1, 2], [3, 4]]\n"

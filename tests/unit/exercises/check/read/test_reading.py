@@ -222,7 +222,6 @@ def test_a_working_file_has_places_copies_and_texts_of_several_rows() -> None:
         (b"x" * (2**22 + 1), "a.txt", "the limit is 4 MiB"),
         (b"\xff\x00", "a.txt", "UTF-8"),
         (b"PK\x03\x04 word/document.xml", "a.docx", "Word files are not read"),
-        (b"a: 1", "a.yaml", "written is missing"),
         (b"PK\x03\x04", "a.xlsx", "is not an .xlsx file"),
         (b"{", "a.ipynb", "is not a readable notebook"),
         (b"[1]" * 6000, "a.txt", "more than 5,000"),

@@ -8,8 +8,9 @@ from openpyxl import Workbook
 from clearhead.check import check
 from clearhead.check.working import NumberedSheet
 from clearhead.errors import ProblemError, QuizError
-from clearhead.exercises.check.read.reading import load_workings, read_workings
-from clearhead.exercises.check.read.sheet_number import ProblemSources, sheet_on_page, without_sentences
+from clearhead.exercises.check.read.reading import read_page
+from clearhead.exercises.check.read.sheet_number import ProblemSources
+from clearhead.exercises.check.read.workings import load_workings, read_workings
 
 NUMBER = "softmax-2-7-03-v1-K"
 PROBLEM = {"kind": "softmax", "scores": [1, 2]}
@@ -74,24 +75,23 @@ def test_a_working_of_any_format_is_of_the_sheet_whose_number_it_has(suffix):
     ],
 )
 def test_a_number_is_found_as_people_and_sheets_write_it(line):
-    page = sheet_on_page(f"Homework of Monday\n\n{line}\n\nQ = [[1, 2]]\n")
-    assert page.number.replace("–", "-") == NUMBER
-    assert NUMBER not in page.text
-    assert "Q = [[1, 2]]" in page.text
-    assert page.text.count("\n") == 5, "the lines keep their numbers"
+    page = read_page(f"Homework of Monday\n\n{line}\n\nQ = [[1, 2]]\n".encode(), "page.md")
+    assert page.fields["sheet"].replace("–", "-") == NUMBER
+    assert [block.name for block in page.blocks] == ["Q"]
+    assert page.blocks[0].line == 5
 
 
 @pytest.mark.parametrize("line", ["Sheet 3", "Sheet: 3", "sheet: 2024-10-03", "Exercise sheet: IV", "sheet of paper"])
 def test_other_sheets_are_not_practice_sheets(line):
-    text = f"{line}\n\nQ = [[1, 2]]\n"
-    assert sheet_on_page(text).text == text
-    assert sheet_on_page(text).number == ""
+    page = read_page(f"{line}\n\nQ = [[1, 2]]\n".encode(), "page.md")
+    assert "sheet" not in page.fields
+    assert [block.name for block in page.blocks] == ["Q"]
 
 
 def test_a_page_with_two_numbers_is_not_guessed_about():
     with pytest.raises(ProblemError, match="names two sheets, 'a-1-2-3-v1-K' and 'b-1-2-3-v1-K'. Hand in one file"):
-        sheet_on_page("Sheet: a-1-2-3-v1-K\nSheet: b-1-2-3-v1-K\n")
-    assert sheet_on_page("Sheet: a-1-2-3-v1-K\nsheet a-1-2-3-v1-K\n").number == "a-1-2-3-v1-K"
+        read_page(b"Sheet: a-1-2-3-v1-K\nSheet: b-1-2-3-v1-K\n", "page.md")
+    assert read_page(b"Sheet: a-1-2-3-v1-K\nsheet a-1-2-3-v1-K\n", "page.md").fields["sheet"] == "a-1-2-3-v1-K"
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,3 @@ def test_a_report_has_the_number_of_its_sheet():
     (report,) = check({"sheet": NUMBER, "written": {"weights": ["0.27", "0.73"]}}, sheets=find)
     assert (report.sheet, report.quiz) == (NUMBER, "softmax, difficulty 2")
     assert b'"sheet":"softmax-2-7-03-v1-K"' in report.to_json()
-
-
-def test_the_sentences_of_a_sheet_are_not_names_of_tables():
-    text = "**Q = X W**\n\n*Multiply every token's vector by the weight matrix.*\n\nmy weight matrix is 1 2\n"
-    left = without_sentences(text, ["Multiply every token's vector by the weight matrix.", "Use e."])
-    assert left == "**Q = X W**\n\n\n\nmy weight matrix is 1 2\n"

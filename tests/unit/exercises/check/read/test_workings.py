@@ -7,12 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from clearhead.check.read import reading
 
 from clearhead import solve
 from clearhead.check.working import Working, WrittenLine
 from clearhead.errors import ProblemError
-from clearhead.exercises.check.read.reading import load_workings
+from clearhead.exercises.check.read import workings
+from clearhead.exercises.check.read.workings import load_workings
 from clearhead.worksheet.reading import read_data
 from clearhead.worksheet.worksheet import Worksheet
 
@@ -115,7 +115,7 @@ def test_operands_say_which_line_they_were_copied_into(tmp_path):
 def test_a_name_without_a_value_is_not_a_line_and_is_reported(tmp_path):
     loaded = working(tmp_path, "problem: bank\nwritten: {Q: , K: 1}\n")
     assert [line.name for line in loaded.lines] == ["K"]
-    assert [(note.kind, note.place) for note in loaded.notes] == [("read", "written: Q")]
+    assert [(note.kind, note.sentence) for note in loaded.notes] == [("read", "written: Q: Q is empty.")]
 
 
 def test_student_title_rounded_and_decimal_comma(tmp_path):
@@ -185,7 +185,7 @@ def test_all_mistakes_are_reported_together(tmp_path):
         ("X: [[1]]\nwritten: {Q: 1}\n", "'X' is not a key of a working, and the key 'kind' of a problem is missing"),
         ("problem: 3\nwritten: {Q: 1}\n", "problem = 3 is not a problem"),
         ("problem: [1]\nwritten: {Q: 1}\n", "problem = [1] is not a problem"),
-        ("1: 2\nproblem: bank\nwritten: {Q: 1}\n", "1 is not a key"),
+        ("1: 2\nproblem: bank\nwritten: {Q: 1}\n", "'1' is not a key"),
         ("problem: bank\nwritten: {'': 1}\n", "a line has no name"),
         ("problem: bank\nwritten: {[a]: 1}\n", "cannot be a key"),
         ("problem: bank\nwritten: {Q: 1, Q: 2}\n", "the key 'Q' is given twice"),
@@ -232,7 +232,7 @@ def test_standard_input_is_read_by_its_content(monkeypatch):
 def test_a_shipped_working_is_found_by_its_id_unless_a_file_has_that_name(tmp_path, monkeypatch):
     shipped = tmp_path / "shipped.yaml"
     shipped.write_text("problem: bank\nwritten: {Q: 1}\n")
-    monkeypatch.setattr(reading, "shipped_workings", lambda: {"ada": shipped})
+    monkeypatch.setattr(workings, "shipped_workings", lambda: {"ada": shipped})
     monkeypatch.chdir(tmp_path)
     (loaded,) = load_workings("ada")
     assert isinstance(loaded, Working)
@@ -244,16 +244,21 @@ def test_a_shipped_working_is_found_by_its_id_unless_a_file_has_that_name(tmp_pa
 
 
 def test_every_shipped_working_can_be_read():
-    for name in reading.shipped_workings():
+    for name in workings.shipped_workings():
         assert load_workings(name), name
 
 
 def test_a_table_is_a_working(tmp_path):
     loaded = working(tmp_path, "problem;bank\nstudent;Ada\nrounded;W_Q W_K\nQ;0,50;1,2\n", "w.csv")
-    assert (loaded.student, loaded.rounded, loaded.has_decimal_comma) == ("Ada", ("W_Q", "W_K"), True)
-    assert loaded.lines == (WrittenLine("Q", (("0,50", "1,2"),), place="row 4"),)
-    with pytest.raises(ProblemError, match=r"problem is missing(.|\n)*contains no lines"):
-        working(tmp_path, "1,2\n", "w.csv")
+    assert (loaded.student, loaded.rounded) == ("Ada", ("W_Q", "W_K"))
+    assert loaded.lines == (WrittenLine("Q", (("0.50", "1.2"),), place="row 4"),)
+    assert "commas were read as decimal separators" in loaded.notes[0].sentence
+    unnamed = working(tmp_path, "1,2\n", "w.csv")
+    assert (unnamed.problem, unnamed.lines) == ({}, ())
+    assert [note.sentence for note in unnamed.notes] == [
+        "not marked: 1 2 (no line is named here)",
+        "the problem could not be determined from this page: no given matrices were found. Give the problem separately",
+    ]
     with pytest.raises(ProblemError, match="decimal = 'coma' must be comma or point"):
         working(tmp_path, "problem,bank\ndecimal,coma\nQ,1\n", "w.csv")
 
