@@ -99,7 +99,8 @@ MEANINGS: tuple[Meaning, ...] = (
             "scaled scores, scaled score, scaled, S', E', e', s', scaled attention scores, scaled_dot_product, "
             "scaled dot products, QK^T/sqrt(d_k), QK^T/√d_k, QKT/sqrtdk, frac{QK^T}{sqrt{d_k}}",
             (_in_attention("scale"),)),
-    Meaning("masked scores", "masked scores, masked score, masked, masked_e, S'', E'', s'', after masking", (_step("mask"),)),
+    Meaning("masked scores", "masked scores, masked score, masked, masked_e, S'', E'', s'', after masking",
+            (_step("mask"),)),
     Meaning("shifted scores", "shifted scores, shifted, scores minus max, S - max, s - max, x - max, D",
             (_step("shift"),)),
     Meaning("exponentials",
@@ -182,8 +183,8 @@ MEANINGS: tuple[Meaning, ...] = (
 # Symbols that mean something else on most sheets, but may also be the exponentials or the shifted scores.
 EXPONENTIAL_SYMBOLS = frozenset(word_key(word) for word in ("E", "e", "P", "numerators", "numerator", "D"))
 LAST_LINE = (
-    "output, outputs, salida, resultado, Ausgabe, Ergebnis, output layer, out, O, answer, result, Z, attention, multihead, multihead output, "
-    "multihead attention, y"
+    "output, outputs, salida, resultado, Ausgabe, Ergebnis, output layer, out, O, answer, result, Z, attention, "
+    "multihead, multihead output, multihead attention, y"
 )
 # Names that people use for other lines too: the titles of those lines, the most likely first.
 OTHER_MEANINGS: Mapping[str, tuple[str, ...]] = {

@@ -73,15 +73,15 @@ def _value(bracket: str, inside: str, name: str, grids: Grids) -> str:
 def _rows(inside: str, bracket: str) -> tuple[tuple[str, ...], ...]:
     """Return the rows of a list without inner brackets: one, or several between line breaks or semicolons."""
     lines = [line for line in inside.splitlines() if line.strip(" ,;")]
-    rows = tuple(map(_cells, lines if len(lines) > 1 else inside.split(";")))
+    rows = tuple(_cells(line, bracket) for line in (lines if len(lines) > 1 else inside.split(";")))
     if all(rows) and (len(rows) == 1 or any(len(row) > 1 for row in rows)):
         return rows
-    cells = _cells(inside.replace(";", ","))
+    cells = _cells(inside.replace(";", ","), bracket)
     return (cells,) if cells and (bracket == "[" or len(cells) > 1) else ()
 
 
-def _cells(text: str) -> tuple[str, ...]:
-    """Return the cells of one row; a few of them may be misspelt or blank."""
+def _cells(text: str, bracket: str) -> tuple[str, ...]:
+    """Return the cells of one row; a few of them may be misspelt or blank, in round brackets fewer: (5 marks)."""
     if cells := row_cells(text):
         return cells
     pieces = [piece.strip() for piece in text.split(",")] if "," in text else text.split()
@@ -90,4 +90,4 @@ def _cells(text: str) -> tuple[str, ...]:
         return ()
     num_numbers = len(pieces) - len(words) - sum(map(is_blank, pieces))
     is_blank_row = len(pieces) > 1 and all(map(is_blank, pieces)) and text.strip(" .,")
-    return tuple(pieces) if 2 * len(words) <= num_numbers > 0 or is_blank_row else ()
+    return tuple(pieces) if len(words) * (1 if bracket == "[" else 2) <= num_numbers > 0 or is_blank_row else ()

@@ -11,6 +11,7 @@ from clearhead.exercises.check.read.number import visible
 from clearhead.exercises.check.read.problem_source import is_problem_file, load_named_problem
 from clearhead.exercises.check.read.sheet_number import ProblemSources
 from clearhead.worksheet.problem import shorten
+from clearhead.worksheet.reading import gallery
 
 KEYS = ("problem", "sheet", "written", "rounded", "student", "title", "decimal")
 _MAX_HINTS = 100  # unknown keys for which a similar one is searched
@@ -20,7 +21,9 @@ class Fields:
     """The keys of a working other than its lines; all errors are collected in `mistakes`."""
 
     def __init__(self, data: Mapping[str, Any], mistakes: list[str]) -> None:
-        self.data = data
+        stated = data.get("exercise")  # `Exercise: ID`, as our own forms print it; other words there are a title
+        named = {"problem": stated} if stated in gallery() and not {"problem", "sheet"} & set(data) else {}
+        self.data = {key: value for key, value in data.items() if key != "exercise"} | named
         self.notes: list[Note] = []
         self.problem_file = ""  # the file that the problem of the working was read from
         self.options: Options = ()  # the parameters with which a sheet can be found

@@ -23,6 +23,7 @@ from clearhead.exercises.check.read.cells import (
 from clearhead.exercises.check.read.copies import copies_in, has_copies
 from clearhead.exercises.check.read.label_tables import is_label, labelled_rows, named_columns
 from clearhead.exercises.check.read.names import Name
+from clearhead.exercises.check.read.number import is_blank
 from clearhead.exercises.check.read.operand_lines import OperandLines, PageStatement, unread
 from clearhead.exercises.check.read.operands import powers_of, quotient_of, softmax_of
 from clearhead.exercises.check.read.page import Block, Page
@@ -78,7 +79,9 @@ class _PageReader:
 
     def _block(self, block: Block) -> Iterator[PageStatement]:
         result, text = result_of(block), block.name.strip()
-        if result is None or not any(map(any, result)):
+        if result is not None and all(is_blank(cell) for row in result for cell in row):
+            return  # a line that was left open
+        if result is None:
             name = self._name(text, block) if text else None
             copies = [] if name is None else list(self._copies(block, name, None))
             self._last_name = text if name is not None else ""

@@ -26,6 +26,7 @@ _IS_TABLE = re.compile(
 ).match
 _WITH_POINT = re.compile(r"[0-9]\.[0-9]").search
 _WITH_COMMA = re.compile(r"(?<![0-9,])[0-9]+,[0-9]+(?![0-9,])")
+_PLACE = re.compile(r"[(\[][0-9]+,[0-9]+[)\]]")  # of a cell, S[1,2]
 _IN_LIST = re.compile(r"[0-9],[0-9]+,[0-9]").search
 _CELL_COMMA = re.compile(r"[0-9], +[-−]?[0-9]").search
 _SAYS_COMMA = re.compile(r"(?i)\bdecimal[\"']?\s{0,9}[:,;\t]\s{0,9}[\"']?(comma|point)\b").search
@@ -103,7 +104,7 @@ def _with_points(text: str, *, has_cells: bool) -> tuple[str, tuple[str, ...]]:
     says = _SAYS_COMMA(text)
     if says:
         return (_COMMA.sub(".", text) if says[1].lower() == "comma" else text), ()
-    commas = _WITH_COMMA.findall(text)
+    commas = _WITH_COMMA.findall(_PLACE.sub("", text))
     if not commas or _WITH_POINT(text):
         return text, ()
     if has_cells and text.count(";") < len(text.splitlines()) and "\t" not in text and '"' not in text:

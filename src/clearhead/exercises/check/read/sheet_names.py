@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,12 +41,17 @@ class SheetNames:
 
     def own_name(self, text: str) -> Name:
         """Read a name; one that is a symbol of the sheet, such as h₂, has no index."""
-        if symbol_key(name_without_percent(text)) in self.symbols:
+        plain = name_without_percent(text)
+        name = self._plain_name(plain)
+        return name if plain == text.strip() else replace(name, base=f"{name.base} (%)")
+
+    def _plain_name(self, text: str) -> Name:
+        if symbol_key(text) in self.symbols:
             return Name(text)
         name = read_name(text, self.labels)
         if name.row.isdecimal() and word_key(text) in WORDS and not self._has_row(name):
             return Name(text)  # sigma_2 is σ²
-        if self.is_known(name.base):
+        if self.is_known(name.base) or name.base.endswith(" of"):  # softmax of 2.1, 0.4 is a question
             return name
         counted = _COUNTED_SYMBOL.fullmatch(text.strip())  # W h1 is row 1 of W h
         if counted and symbol_key(counted[1]) in self.symbols:
@@ -62,9 +68,10 @@ class SheetNames:
     def name_in(self, text: str) -> str | None:
         """Return the name of a line in a heading: all of it, what follows a colon, or else its longest known words."""
         for part in (text.partition("=")[0], text.rpartition(":")[2]):
-            name = _EXPLANATION.sub("", read_name(part, self.labels).base)
+            plain = name_without_percent(part.strip())
+            name = _EXPLANATION.sub("", read_name(plain, self.labels).base)
             if name and self.is_known(name):
-                return name
+                return name if plain == part.strip() else f"{name} (%)"
         words = None if _OPERATOR.search(text) else self._words_in(text)
         is_divided = words is None and re.search(r"(?i)\bdivid|\bscal(?:e|ing)\b|\bgeteilt\b", text) is not None
         return "scaled scores" if is_divided else words
@@ -176,7 +183,7 @@ class SheetNames:
         if line is not None and line.step is None:
             return self.repeats_given(result)
         steps = self.lines_named(name) if line is None else (line,)
-        if not steps or name.base.endswith(" of"):  # softmax of 2.1, 0.4 is a question
+        if not steps or name.base.endswith(" of"):
             return self.repeats_given(result)
         is_whole = len(result) > 1 and not name.row and self.repeats_given(result)
         return is_whole and not any(is_close(result, np.asarray(step.values)) for step in steps)

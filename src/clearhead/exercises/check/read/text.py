@@ -23,7 +23,7 @@ from clearhead.worksheet.problem import shorten
 _MAX_TITLE = 300  # characters of a heading that is marked as one
 _MAX_WORDS = 80  # characters of a heading, of a name and of the words above a block
 _FIELD = re.compile(
-    r"(?i)(?:^|(?<=[\s,·]))(problem|student|name|title|decimal|rounded) ?: *"
+    r"(?i)(?:^|(?<=[\s,·]))(problem|exercise|student|name|title|decimal|rounded) ?: *"
     r"(\S[^,\t\n]{0,200}?)(?=,\s|\s{2,}|\s·|\s\(|\s(?:sheet|name|student|date)\b|\s*$)"
 )
 # Letters, digits and at least three hyphens; "sheet 3" and a date are not the number of a practice sheet, and a number
