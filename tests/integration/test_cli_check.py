@@ -296,7 +296,7 @@ def test_grading_a_class_twice_gives_the_same_with_scheme_and_grades_in_the_fold
     again = run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=school)
     assert (first.returncode, first.stdout) == (again.returncode, again.stdout) == (1, again.stdout), first.stderr
     assert grades(school) == table
-    names = ["ada.json", "ben.json", "cy.json", "di.json", "ed.json", "flo.json", "gus.json", "han.csv"]
+    names = ["ada.json", "ben.json", "cy.json", "di.json", "ed.json", "flo.json", "gus.json", "han.csv", "ida.docx"]
     assert list(table) == names, "the scheme, the grades and what an editor left are nobody's working"
     assert "ida.docx" in first.stdout, "a file that is not read is named"
     reports = sorted(report.name for report in (school / "reports").iterdir())

@@ -79,7 +79,6 @@ class Worksheet:
             "clearhead": FORMAT,
             "kind": self.kind,
             "title": self.title,
-            **({"id": self.id} if self.id else {}),
             "rounding": self.rounding.model_dump(exclude_none=True),
             "warnings": self.warnings,
             "titles": self.titles,
@@ -109,7 +108,6 @@ class Worksheet:
                 warnings=tuple(data["warnings"]),
                 titles=tuple(data["titles"]),
                 precision=str(data.get("precision", "float64")),
-                id=str(data.get("id", "")),
             )
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as problem:
             raise TraceError(f"this is not a worksheet: {problem}.") from problem

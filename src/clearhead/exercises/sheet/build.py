@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clearhead.exercises.sheet.sheet import Line, Sheet
+from clearhead.exercises.sheet.sheet import Sheet, SheetLine
 from clearhead.worksheet.view import MatrixView, SheetView, StepView
 
 
@@ -14,7 +14,7 @@ def sheet_of(view: SheetView, number: str = "") -> Sheet:
     worksheet = view.sheet
     ids = {id(entry.value): name for name, entry in worksheet.trace.givens.items()}
     paths = dict(ids)
-    lines: list[Line] = []
+    lines: list[SheetLine] = []
     for step in view.steps:
         for matrix in step.givens:
             lines.append(_given(matrix, step.section, _path_of(matrix, worksheet.trace.givens, paths)))
@@ -39,15 +39,15 @@ def _is_same(value: Any, matrix: MatrixView) -> bool:
     return any(np.array_equal(turned, matrix.value) for turned in (array, array.T))
 
 
-def _given(matrix: MatrixView, section: str, path: str) -> Line:
+def _given(matrix: MatrixView, section: str, path: str) -> SheetLine:
     where = path.rpartition(".")[0]
-    return Line(path, matrix.symbol, section, "", None, where, {}, *_cells(matrix), matrix.rows, matrix.columns)
+    return SheetLine(path, matrix.symbol, section, "", None, where, {}, *_cells(matrix), matrix.rows, matrix.columns)
 
 
-def _step(step: StepView, ids: Mapping[int, str]) -> Line:
+def _step(step: StepView, ids: Mapping[int, str]) -> SheetLine:
     record, matrix = step.record, step.matrix
     parents = {name: tuple(_sources(value, ids)) for name, value in record.inputs.items()}
-    return Line(
+    return SheetLine(
         f"{record.where}:{record.step.name}",
         matrix.symbol,
         step.section,

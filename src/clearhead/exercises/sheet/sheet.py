@@ -19,7 +19,7 @@ DETAILS = frozenset({"shift", "exponentiate", "row_sum", "mean", "variance", "de
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class SheetLine:
     """One matrix of a sheet, in the layout of the sheet.
 
     A line without a `step` is given. `id` is `where:step`, or the path of a given. `parents` has for each input of the
@@ -68,20 +68,20 @@ class Sheet:
     kind: str
     title: str
     layout: str
-    lines: tuple[Line, ...]
+    lines: tuple[SheetLine, ...]
     is_drawn: bool = False
 
     @cached_property
-    def steps(self) -> tuple[Line, ...]:
+    def steps(self) -> tuple[SheetLine, ...]:
         """The lines that are calculated."""
         return tuple(line for line in self.lines if line.step is not None)
 
     @cached_property
-    def givens(self) -> tuple[Line, ...]:
+    def givens(self) -> tuple[SheetLine, ...]:
         """The lines that are given."""
         return tuple(line for line in self.lines if line.step is None)
 
     @cached_property
-    def by_id(self) -> Mapping[str, Line]:
+    def by_id(self) -> Mapping[str, SheetLine]:
         """The lines by their ids."""
         return {line.id: line for line in self.lines}

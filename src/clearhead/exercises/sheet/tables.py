@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterator
 
-from clearhead.exercises.sheet.sheet import Line, Sheet
+from clearhead.exercises.sheet.sheet import Sheet, SheetLine
 
 _NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
 Row = list[str]
@@ -26,7 +26,7 @@ def rows_of(sheet: Sheet) -> Iterator[Row]:
         yield from _line_rows(line)
 
 
-def _line_rows(line: Line) -> Iterator[Row]:
+def _line_rows(line: SheetLine) -> Iterator[Row]:
     """Yield the symbol with the names of the columns beside it, and the rows with their names.
 
     A row or column without a name is called `row 1`: a bare 1 could be a number of the matrix.

@@ -7,11 +7,11 @@ import numpy as np
 
 from clearhead.check.working import Cells
 from clearhead.exercises.check.read.number import read_cell
-from clearhead.exercises.check.read.page import HOLE, Block, Side
+from clearhead.exercises.check.read.page import HOLE, PageBlock, Side
 from clearhead.worksheet.arrays import Array
 
 
-def with_part_as_heading(block: Block) -> Block:
+def with_part_as_heading(block: PageBlock) -> PageBlock:
     """Return `cross: Q` as Q below the heading cross."""
     part, colon, name = block.name.rpartition(":")
     if not (colon and part.strip() and name.strip()):
@@ -19,7 +19,7 @@ def with_part_as_heading(block: Block) -> Block:
     return replace(block, name=name.strip(), headings=(*block.headings, part.strip()))
 
 
-def with_whole_name(block: Block) -> Block:
+def with_whole_name(block: PageBlock) -> PageBlock:
     """Return `softmax(2, 7) = …` with the numbers of its left side in its name, where they say which row it is."""
     if block.name or len(block.sides) < 2 or block.sides[0].text.strip() == HOLE:
         return block
@@ -29,7 +29,7 @@ def with_whole_name(block: Block) -> Block:
     return replace(block, name=name, sides=block.sides[1:])
 
 
-def result_of(block: Block) -> Cells | None:
+def result_of(block: PageBlock) -> Cells | None:
     """Return the last matrix or number of a block; None if it is only a formula.
 
     Rows in brackets of their own, one below the other, are one matrix.

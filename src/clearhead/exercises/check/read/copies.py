@@ -8,8 +8,8 @@ from clearhead.check.working import Cells
 from clearhead.exercises.check.read.cells import shape_of
 from clearhead.exercises.check.read.names import Name
 from clearhead.exercises.check.read.number import read_cell
-from clearhead.exercises.check.read.page import HOLE, Block, Side
-from clearhead.exercises.sheet.sheet import Line, Sheet
+from clearhead.exercises.check.read.page import HOLE, PageBlock, Side
+from clearhead.exercises.sheet.sheet import Sheet, SheetLine
 
 _SUMS = {"mix": ("weights", "v"), "project": ("x", "w")}  # steps that people write as sums of rows
 _INSIDE = ("activate", "softmax")  # steps whose input people write inside a function
@@ -30,7 +30,7 @@ class Copied:
     is_line: bool = False
 
 
-def copies_in(block: Block, line: Line, name: Name, sheet: Sheet) -> Iterator[Copied]:
+def copies_in(block: PageBlock, line: SheetLine, name: Name, sheet: Sheet) -> Iterator[Copied]:
     """Yield the copies in the sides of a block before its result."""
     is_sum = line.step is not None and line.step.name in _SUMS
     for side in filter(has_copies, block.sides):
@@ -55,7 +55,7 @@ def _terms(side: Side) -> list[str]:
     return [term.replace(" ", "") for term, _ in named] if is_in_order else []
 
 
-def _weighted_sum(line: Line, name: Name, sheet: Sheet, side: Side, terms: list[str]) -> Iterator[Copied]:
+def _weighted_sum(line: SheetLine, name: Name, sheet: Sheet, side: Side, terms: list[str]) -> Iterator[Copied]:
     """Yield the weights and the rows of V of `0.3·(2, 0) + 0.7·(1, 3)`, if every key has its term."""
     assert line.step is not None
     weights, values = (sheet.by_id[line.parents[part][0]] for part in _SUMS[line.step.name])
@@ -70,7 +70,7 @@ def _weighted_sum(line: Line, name: Name, sheet: Sheet, side: Side, terms: list[
         yield Copied(f"{values.symbol}[{number}]", values.where, (row,))
 
 
-def _operands(line: Line, name: Name, sheet: Sheet, side: Side) -> Iterator[Copied]:
+def _operands(line: SheetLine, name: Name, sheet: Sheet, side: Side) -> Iterator[Copied]:
     """Yield each matrix of a product as a copy of the first parent with its shape that has no copy yet."""
     parents = [sheet.by_id[source] for sources in line.parents.values() for source in sources]
     is_line = line.step is not None and line.step.name in _INSIDE
@@ -92,7 +92,7 @@ def _operands(line: Line, name: Name, sheet: Sheet, side: Side) -> Iterator[Copi
             yield Copied(f"{row.symbol}[{index}]", row.where, cells, is_line and row.step is not None)
 
 
-def _is_row_of(grid: Cells, parent: Line, line: Line) -> bool:
+def _is_row_of(grid: Cells, parent: SheetLine, line: SheetLine) -> bool:
     """Return whether numbers can be one row of a parent; of weights, nobody copies a single row."""
     is_weight = parent.id in line.parents.get("w", ())
     return not is_weight and 1 in shape_of(grid) and max(shape_of(grid)) in parent.shape

@@ -7,7 +7,7 @@ from typing import Any
 from clearhead.check.limits import MAX_VALUES, MAX_WRITTEN_CELLS, MAX_WRITTEN_LINES
 from clearhead.errors import ProblemError
 from clearhead.exercises.check.read.number import visible
-from clearhead.exercises.check.read.page import HOLE, Block, Cells, Page, Side
+from clearhead.exercises.check.read.page import HOLE, Cells, Page, PageBlock, Side
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import read_data
 
@@ -35,18 +35,18 @@ def page_of_data(data: Mapping[str, Any]) -> Page:
     fields = {key: value for key, value in data.items() if key != "written"}
     if "clearhead" in data:  # a sheet, which its own reader reads
         return Page((), fields=fields)
-    written = data.get("written")
+    lines = data.get("written")
     reader = _Reader()
     if "written" not in data:
         reader.mistakes.append(
             "written is missing. Add 'written:' with the lines of the working, such as 'Q: [[0.50, 1.2], …]'."
         )
-    elif not isinstance(written, Mapping) or not written:
+    elif not isinstance(lines, Mapping) or not lines:
         reader.mistakes.append(
-            f"written = {shorten(written)} contains no lines. Write names and numbers like 'Q: [[0.50, 1.2]]'."
+            f"written = {shorten(lines)} contains no lines. Write names and numbers like 'Q: [[0.50, 1.2]]'."
         )
     else:
-        reader.read(written, ("written",), ())
+        reader.read(lines, ("written",), ())
     return Page(
         tuple(reader.blocks),
         fields=fields,
@@ -60,7 +60,7 @@ class _Reader:
     """Read names and numbers, and collect all errors."""
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
+        self.blocks: list[PageBlock] = []
         self.mistakes: list[str] = []
         self.remarks: list[str] = []
         self._room = MAX_WRITTEN_CELLS
@@ -119,7 +119,9 @@ class _Reader:
             self.remarks.append(f"{place}: {name} is empty.")
         else:
             side = Side(HOLE, (cells,))
-            self.blocks.append(Block(name.strip(), (side,), headings=headings, place=place, copied_into=into.strip()))
+            self.blocks.append(
+                PageBlock(name.strip(), (side,), headings=headings, place=place, copied_into=into.strip())
+            )
 
     def _cells(self, value: Any) -> Cells:
         """Return the cells of a number, a row, a list of rows, or a text of one or more rows."""

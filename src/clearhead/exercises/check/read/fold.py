@@ -1,6 +1,6 @@
 """Fold LaTeX, Markdown and HTML marks into plain text: W_{Q} is W_Q, and each matrix environment is one grid.
 
-One pass over tokens. `\\f` ends a line of the text that is no line of the file, and `\\v` stands for a line of the file
+One pass over tokens. `\\f` ends a line of the text that is no line of the file, and `\\v` is a line of the file
 inside a matrix, so that line numbers stay right.
 """
 

@@ -1,4 +1,4 @@
-"""The exercise of a page that names none: the given matrices on it, if they are those of one kind of exercise."""
+"""The exercise of a page that names none: the givens matrices on it, if they are those of one kind of exercise."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from clearhead.check.line_words import symbol_key
 from clearhead.check.working import Cells
 from clearhead.errors import ProblemError
 from clearhead.exercises.check.read.number import read_cell
-from clearhead.exercises.check.read.page import HOLE, Block
+from clearhead.exercises.check.read.page import HOLE, PageBlock
 
 _GIVENS = {
     **{"X": "X", "x": "X", "Y": "Y", "y": "Y", "h": "h", "s": "s", "st": "s", "St": "s", "W": "W"},
@@ -30,8 +30,8 @@ _MINUS = str.maketrans("−–", "--")
 class PageExercise:
     """The blocks of one exercise of a page, and the givens that they state."""
 
-    blocks: list[Block] = field(default_factory=list)
-    given: dict[str, Cells] = field(default_factory=dict)
+    blocks: list[PageBlock] = field(default_factory=list)
+    givens: dict[str, Cells] = field(default_factory=dict)
     heads: dict[str, dict[str, Cells]] = field(default_factory=dict)
     results: dict[str, Cells] = field(default_factory=dict)
 
@@ -49,13 +49,13 @@ class PageExercise:
         return " ".join([*headings, *(block.above for block in self.blocks), *formulas])
 
 
-def exercises_of(blocks: Sequence[Block]) -> list[PageExercise]:
-    """Split a page where a given is stated again with other numbers, at the heading above it."""
+def exercises_of(blocks: Sequence[PageBlock]) -> list[PageExercise]:
+    """Split a page where a givens is stated again with other numbers, at the heading above it."""
     exercises = [PageExercise()]
     for block in blocks:
         current = exercises[-1]
         stated = list(_stated(block))
-        is_new = any(key in current.given and not _are_same(current.given[key], cells) for key, cells in stated)
+        is_new = any(key in current.givens and not _are_same(current.givens[key], cells) for key, cells in stated)
         if is_new and "output" in current.results:
             above = [own for own in current.blocks if own.headings != block.headings]
             exercises.append(PageExercise())
@@ -71,10 +71,10 @@ def problem_of(exercise: PageExercise, earlier: Sequence[Mapping[str, Any]]) -> 
 
     What an exercise of the same page does not give is taken from the nearest before it.
     """
-    given = {key: _plain(cells) for key, cells in exercise.given.items()}
-    if "h" in given or "s" in given:
-        return _usable(_seq2seq(given, earlier))
-    return _usable(_attention(exercise, given, earlier))
+    givens = {key: _plain(cells) for key, cells in exercise.givens.items()}
+    if "h" in givens or "s" in givens:
+        return _usable(_seq2seq(givens, earlier))
+    return _usable(_attention(exercise, givens, earlier))
 
 
 def _usable(problem: dict[str, Any]) -> dict[str, Any]:
@@ -89,12 +89,12 @@ def _usable(problem: dict[str, Any]) -> dict[str, Any]:
     return problem
 
 
-def _seq2seq(given: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _seq2seq(givens: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     problem: dict[str, Any] = {"kind": "seq2seq-attention"}
-    if "W" in given:
-        problem |= {"score": "multiplicative", "W": given["W"]}
+    if "W" in givens:
+        problem |= {"score": "multiplicative", "W": givens["W"]}
     for key in ("h", "s"):
-        value = given.get(key) or _earlier(earlier, key)
+        value = givens.get(key) or _earlier(earlier, key)
         if value is None:
             return {}
         is_row = key == "s" and isinstance(value[0], list)
@@ -103,19 +103,19 @@ def _seq2seq(given: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]) -> 
 
 
 def _attention(
-    exercise: PageExercise, given: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]
+    exercise: PageExercise, givens: Mapping[str, Any], earlier: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     words = exercise.words
-    is_cross = "Y" in given or re.search(r"(?i)\bcross\b", words) is not None
+    is_cross = "Y" in givens or re.search(r"(?i)\bcross\b", words) is not None
     is_masked = _MASKED.search(words) is not None or any("∞" in cell for row in _all_rows(exercise) for cell in row)
     kind = "cross-attention" if is_cross else "masked-self-attention" if is_masked else "self-attention"
-    problem: dict[str, Any] = {"kind": kind, **{key: given[key] for key in ("Y", "X", "W_O") if key in given}}
+    problem: dict[str, Any] = {"kind": kind, **{key: givens[key] for key in ("Y", "X", "W_O") if key in givens}}
     if len(exercise.heads) > 1:
         problem["heads"] = [
             {key: _plain(cells) for key, cells in own.items()} for _, own in sorted(exercise.heads.items())
         ]
     else:
-        _add_projections(problem, exercise, given, earlier, is_cross=is_cross)
+        _add_projections(problem, exercise, givens, earlier, is_cross=is_cross)
     if re.search(r"W[_^]?\{?[QKVqkv]\}?\s?[×·]?\s?[Xx]\b", words) and not re.search(r"[Xx]\s?[×·]?\s?W", words):
         problem["layout"] = "columns"
     scale = next((name for name, pattern in _SCALES if pattern.search(words)), "")
@@ -127,15 +127,15 @@ def _attention(
 def _add_projections(
     problem: dict[str, Any],
     exercise: PageExercise,
-    given: Mapping[str, Any],
+    givens: Mapping[str, Any],
     earlier: Sequence[Mapping[str, Any]],
     *,
     is_cross: bool,
 ) -> None:
-    """Add the weights, or Q, K and V themselves where no weights are given."""
-    inherits = any(key in given for key in ("X", "Y", "W_Q", "W_K", "W_V"))
+    """Add the weights, or Q, K and V themselves where no weights are givens."""
+    inherits = any(key in givens for key in ("X", "Y", "W_Q", "W_K", "W_V"))
     for key in ["X", *(["Y"] if is_cross else []), "W_Q", "W_K", "W_V"]:
-        own = given.get(key) or (_earlier(earlier, key) if inherits else None)
+        own = givens.get(key) or (_earlier(earlier, key) if inherits else None)
         letter = key[-1]
         if own is not None:
             problem[key] = own
@@ -147,18 +147,18 @@ def _earlier(earlier: Sequence[Mapping[str, Any]], key: str) -> Any:
     return next((problem[key] for problem in reversed(earlier) if key in problem), None)
 
 
-def _add(exercise: PageExercise, block: Block) -> None:
+def _add(exercise: PageExercise, block: PageBlock) -> None:
     exercise.blocks.append(block)
     head = next((heading for heading in block.headings if re.fullmatch(r"(?i)head\s*\d+.*", heading)), "")
     for key, cells in _stated(block):
         if head and key.startswith("W_"):
             exercise.heads.setdefault(head, {}).setdefault(key, cells)
-        exercise.given.setdefault(key, cells)
+        exercise.givens.setdefault(key, cells)
     row = _ROWS.fullmatch(block.name.strip())
     value = _value(block)
-    if row and value and int(row[2]) == len(exercise.given.get(_GIVENS[row[1]], ())) + 1:
+    if row and value and int(row[2]) == len(exercise.givens.get(_GIVENS[row[1]], ())) + 1:
         flat = tuple(cell for cells in value for cell in cells)
-        exercise.given[_GIVENS[row[1]]] = (*exercise.given.get(_GIVENS[row[1]], ()), flat)
+        exercise.givens[_GIVENS[row[1]]] = (*exercise.givens.get(_GIVENS[row[1]], ()), flat)
     key = symbol_key(block.name)
     if value and key in _RESULTS:
         exercise.results.setdefault(key, value)
@@ -166,7 +166,7 @@ def _add(exercise: PageExercise, block: Block) -> None:
         exercise.results.setdefault("output" if key.casefold() in ("z", "output", "o", "a", "y") else key, value)
 
 
-def _stated(block: Block) -> Iterator[tuple[str, Cells]]:
+def _stated(block: PageBlock) -> Iterator[tuple[str, Cells]]:
     """Yield the givens that a block states: by its name, or as the factors of `Q = X W_Q = [ … ] [ … ]`."""
     key = _GIVENS.get(symbol_key(block.name.partition("(")[0]))
     value = _value(block)
@@ -179,7 +179,7 @@ def _stated(block: Block) -> Iterator[tuple[str, Cells]]:
                 yield f"W_{symbol_key(block.name)}", side.grids[1]
 
 
-def _value(block: Block) -> Cells | None:
+def _value(block: PageBlock) -> Cells | None:
     """Return the matrix that a block ends with, if it has only numbers."""
     side = block.sides[-1] if block.sides else None
     if side is None or len(side.grids) != 1 or side.text.strip() != HOLE:

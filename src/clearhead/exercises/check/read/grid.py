@@ -36,7 +36,7 @@ class Grids:
         self._grids: list[Grid] = []
 
     def add(self, grid: Grid) -> str:
-        """Return the character that stands for a grid from now on."""
+        """Return the character that means a grid from now on."""
         if len(self._grids) >= MAX_DOCUMENT_ITEMS:
             raise ProblemError(f"contains more than {MAX_DOCUMENT_ITEMS:,} rows and matrices. Give one working only.")
         self._grids.append(grid)
@@ -64,7 +64,7 @@ class Grids:
 
 
 def is_hole(letter: str) -> bool:
-    """Return whether a character stands for a grid."""
+    """Return whether a character means a grid."""
     return letter >= chr(_FIRST)
 
 
@@ -130,8 +130,8 @@ def table_grid(rows: Sequence[Sequence[str]], *, has_ruler: bool = False, can_co
     is_labelled = has_columns and (not corner or is_square or (can_count and counts(firsts)))
     has_rows = width > 1 and (is_labelled or (has_words and (has_columns or not corner or is_label(corner))))
     start = 1 if has_rows else 0
-    kept = [column for column in range(start, width) if any(row[column] for row in table)]
-    cells = [[row[column].removeprefix(LABEL) for column in kept] for row in table]
+    filled = [column for column in range(start, width) if any(row[column] for row in table)]
+    cells = [[row[column].removeprefix(LABEL) for column in filled] for row in table]
     labels = tuple(row[0].removeprefix(LABEL) for row in body)
     return Grid(
         tuple(map(tuple, cells[1:] if has_columns else cells)),

@@ -9,9 +9,9 @@ from clearhead.exercises.check.read.cells import shape_of
 from clearhead.exercises.check.read.grid import counts
 from clearhead.exercises.check.read.names import Name, read_name
 from clearhead.exercises.check.read.number import is_blank, read_cell
-from clearhead.exercises.check.read.page import Block
+from clearhead.exercises.check.read.page import PageBlock
 from clearhead.exercises.check.read.sheet_names import SheetNames
-from clearhead.exercises.sheet.sheet import Line
+from clearhead.exercises.sheet.sheet import SheetLine
 
 _LABELS = frozenset(("token", "tokens", "key", "keys", "pair", "row", "word", "query", "pos", "position", "i"))
 _NEAR_ONE = 0.05  # between 1 and the sum of rounded weights
@@ -34,7 +34,7 @@ def is_label(text: str) -> bool:
 
 
 def labelled_rows(
-    block: Block, name: Name, result: Cells, line: Line | None, names: SheetNames
+    block: PageBlock, name: Name, result: Cells, line: SheetLine | None, names: SheetNames
 ) -> Iterator[NamedCells]:
     """Yield a table with names of its rows and columns; in another order, row by row or cell by cell."""
     if line is not None and _fits(block, line, result, names):
@@ -62,7 +62,7 @@ def _is_in_order(columns: Sequence[str], names: SheetNames) -> bool:
     return own in orders or own == [str(number + 1) for number in range(len(own))]
 
 
-def _fits(block: Block, line: Line, result: Cells, names: SheetNames) -> bool:
+def _fits(block: PageBlock, line: SheetLine, result: Cells, names: SheetNames) -> bool:
     """Return whether a table has the rows and columns of a line in their order."""
     if shape_of(result) != line.shape:
         return False
@@ -75,7 +75,7 @@ def _fits(block: Block, line: Line, result: Cells, names: SheetNames) -> bool:
     return are_rows and (not is_meant or columns == own_columns or counts(columns))
 
 
-def named_columns(block: Block, names: SheetNames) -> Iterator[NamedCells]:
+def named_columns(block: PageBlock, names: SheetNames) -> Iterator[NamedCells]:
     """Yield the columns of a table that are lines (`score | exp | weight`), for one row of their matrices."""
     own = names.own_name(block.name).base.removesuffix(" (%)")
     has_name = bool(block.name) and not is_label(block.name) and names.is_known(own)
@@ -83,21 +83,21 @@ def named_columns(block: Block, names: SheetNames) -> Iterator[NamedCells]:
         return
     titles = [column.strip() for column in block.columns]
     bases = [names.own_name(title).base if title else "" for title in titles]
-    known = [
+    are_lines = [
         names.is_known(base) and not names.means_row(title) and not names.is_given_symbol(base)
         for title, base in zip(titles, bases, strict=True)
     ]
-    others = [title for title, base, is_line in zip(titles, bases, known, strict=True) if not is_line and base]
-    if not any(known) or not all(is_label(title) or names.is_given_symbol(title) for title in others):
+    others = [title for title, base, is_line in zip(titles, bases, are_lines, strict=True) if not is_line and base]
+    if not any(are_lines) or not all(is_label(title) or names.is_given_symbol(title) for title in others):
         return
     above = block.above.rstrip(":")
     row = names.index(above) if names.means_row(above) else ""
-    for place, is_line in enumerate(known):
+    for place, is_line in enumerate(are_lines):
         if is_line:
             yield from _column(block, bases[place], place, row, names)
 
 
-def _column(block: Block, title: str, place: int, row: str, names: SheetNames) -> Iterator[NamedCells]:
+def _column(block: PageBlock, title: str, place: int, row: str, names: SheetNames) -> Iterator[NamedCells]:
     """Yield one column: a row of its line, single cells (`q1·k2 | score`), and the sum of exponentials below it."""
     grid = block.sides[-1].grids[-1]
     labels = list(block.rows) or [numbers[0] if read_cell(numbers[0]).problem else "" for numbers in grid]

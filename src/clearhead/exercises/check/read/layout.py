@@ -14,41 +14,45 @@ _OPERATORS = "=×·*+≈→:"
 
 
 @dataclass(frozen=True)
-class Line:
+class TextLine:
     """A line of a page with its number, counted from 1."""
 
     number: int
     text: str
 
 
-def numbered(text: str) -> list[Line]:
+def numbered(text: str) -> list[TextLine]:
     """Return the lines of a folded text with their numbers in the file."""
-    lines: list[Line] = []
+    lines: list[TextLine] = []
     number = 1
     for row in text.split("\n"):
         for part in row.split("\f"):
-            lines.append(Line(number, part.replace("\v", "").rstrip()))
+            lines.append(TextLine(number, part.replace("\v", "").rstrip()))
             number += part.count("\v")
         number += 1
     return lines
 
 
-def take_drawn(lines: list[Line], grids: Grids) -> list[Line]:
+def take_drawn(lines: list[TextLine], grids: Grids) -> list[TextLine]:
     """Replace every matrix in bracket glyphs and every table by one character."""
-    taken: list[Line] = []
-    group: list[Line] = []
+    lines_before: list[TextLine] = []
+    group: list[TextLine] = []
     kind = ""
-    for line in [*lines, Line(0, "")]:
+    for line in [*lines, TextLine(0, "")]:
         line_kind = _kind(line.text, kind)
         if kind and line_kind != kind:
-            taken = _with_matrices(taken, group, grids) if kind == "matrix" else [*taken, *_table(group, kind, grids)]
+            lines_before = (
+                _with_matrices(lines_before, group, grids)
+                if kind == "matrix"
+                else [*lines_before, *_table(group, kind, grids)]
+            )
             group = []
         if line_kind:
             group.append(line)
         else:
-            taken.append(line)
+            lines_before.append(line)
         kind = line_kind
-    return taken
+    return lines_before
 
 
 def _kind(text: str, before: str) -> str:
@@ -66,38 +70,38 @@ def _kind(text: str, before: str) -> str:
 
 @dataclass
 class _Matrix:
-    left: int
+    start: int
     right: int
     header: str  # the line above it
     is_first: bool  # whether it starts in the first line of the group
     rows: list[list[str]] = field(default_factory=list)
-    beside: list[str] = field(default_factory=list)  # the text to the left of every row
+    beside: list[str] = field(default_factory=list)  # the text to the start of every row
 
 
-def _with_matrices(taken: list[Line], group: list[Line], grids: Grids) -> list[Line]:
+def _with_matrices(lines_before: list[TextLine], group: list[TextLine], grids: Grids) -> list[TextLine]:
     """Return the lines before a group of lines, without labels and titles of its matrices, and its matrices."""
-    has_header = bool(taken) and taken[-1].number == group[0].number - 1
-    above = taken[-1].text if has_header else ""
+    has_header = bool(lines_before) and lines_before[-1].number == group[0].number - 1
+    above = lines_before[-1].text if has_header else ""
     matrices, text_after = _matrices(group, above)
-    matrices.sort(key=lambda matrix: matrix.left)
+    matrices.sort(key=lambda matrix: matrix.start)
     grids_drawn = [_grid_of(matrix) for matrix in matrices]
     if any(grid.columns for grid, matrix in zip(grids_drawn, matrices, strict=True) if matrix.is_first):
-        taken = taken[:-1]
-    titles = _TITLE.findall(taken[-1].text) if taken else []
+        lines_before = lines_before[:-1]
+    titles = _TITLE.findall(lines_before[-1].text) if lines_before else []
     number = group[0].number
     if len(titles) == len(grids_drawn):
         named = [
             Grid(grid.cells, grid.rows, grid.columns, name) for grid, name in zip(grids_drawn, titles, strict=True)
         ]
-        return [*taken[:-1], *(Line(number, grids.add(grid)) for grid in named)]
+        return [*lines_before[:-1], *(TextLine(number, grids.add(grid)) for grid in named)]
     parts = [
         f"{_joined(matrix.beside)} {grids.add(grid)}" if not grid.rows else grids.add(grid)
         for matrix, grid in zip(matrices, grids_drawn, strict=True)
     ]
-    return [*taken, Line(number, " ".join([*parts, text_after]).strip())]
+    return [*lines_before, TextLine(number, " ".join([*parts, text_after]).strip())]
 
 
-def _matrices(group: list[Line], above: str) -> tuple[list[_Matrix], str]:
+def _matrices(group: list[TextLine], above: str) -> tuple[list[_Matrix], str]:
     """Return the matrices of a group of lines, and the text to the right of the last one in the first line."""
     matrices: list[_Matrix] = []
     text_after = ""
@@ -106,7 +110,7 @@ def _matrices(group: list[Line], above: str) -> tuple[list[_Matrix], str]:
         for piece in _PIECE.finditer(line.text):
             is_below = piece[0][0] in _IS_BELOW and matrices
             if is_below:
-                matrix = min(matrices, key=lambda drawn: abs(drawn.left - piece.start()))
+                matrix = min(matrices, key=lambda drawn: abs(drawn.start - piece.start()))
             else:
                 matrix = _Matrix(piece.start(), piece.end(), above, line is group[0])
                 matrices.append(matrix)
@@ -126,7 +130,7 @@ def _grid_of(matrix: _Matrix) -> Grid:
     """Return the cells and labels of a matrix; a text with an operator beside it is not the label of a row."""
     cells = tuple(tuple(row) for row in matrix.rows)
     is_sum = any(mark in text for text in matrix.beside for mark in _OPERATORS[:-1])
-    header = matrix.header[matrix.left : matrix.right].strip()
+    header = matrix.header[matrix.start : matrix.right].strip()
     columns = tuple(re.split(r"\s{2,}", header))
     if (
         len(columns) != len(cells[0])
@@ -134,20 +138,20 @@ def _grid_of(matrix: _Matrix) -> Grid:
         or any(mark in header for mark in "=×")
         or "=" in matrix.header
         or _TITLE.search(matrix.header)
-        or not _is_apart(matrix.header, matrix.left, matrix.right)
+        or not _is_apart(matrix.header, matrix.start, matrix.right)
     ):
         columns = ()
     return Grid(cells, () if is_sum or not any(matrix.beside) else tuple(matrix.beside), columns)
 
 
-def _is_apart(header: str, left: int, right: int) -> bool:
+def _is_apart(header: str, start: int, right: int) -> bool:
     """Return whether the text above a matrix is there by itself: the middle of a sentence begins or ends in a word."""
-    is_cut_before = left > 0 and header[left - 1 : left + 1].isalnum() and len(header) > left
+    is_cut_before = start > 0 and header[start - 1 : start + 1].isalnum() and len(header) > start
     is_cut_after = len(header) > right and header[right - 1 : right + 1].isalnum()
     return not is_cut_before and not is_cut_after
 
 
-def _table(group: list[Line], mark: str, grids: Grids) -> list[Line]:
+def _table(group: list[TextLine], mark: str, grids: Grids) -> list[TextLine]:
     """Return the lines of a table with bars or tabs."""
     rulers = [index for index, line in enumerate(group) if _RULER(line.text) and mark == "|"]
     if len(rulers) > 1 and rulers[1] > 2:  # two tables without an empty line between them
@@ -163,25 +167,25 @@ def _table(group: list[Line], mark: str, grids: Grids) -> list[Line]:
     lines = table_lines(rows, group[0].number, grids, has_ruler=bool(rulers)) if rows else []
     if not any(map(is_hole, "".join(line.text for line in lines))):
         return group
-    return [Line(lines[0].number, f"{names[0]} {lines[0].text}"), *lines[1:]] if len(names) == 1 else lines
+    return [TextLine(lines[0].number, f"{names[0]} {lines[0].text}"), *lines[1:]] if len(names) == 1 else lines
 
 
-def table_lines(rows: Sequence[Sequence[str]], number: int, grids: Grids, *, has_ruler: bool = False) -> list[Line]:
+def table_lines(rows: Sequence[Sequence[str]], number: int, grids: Grids, *, has_ruler: bool = False) -> list[TextLine]:
     """Return a line for each matrix of a table, and one for each row that is only a name."""
     grid = table_grid(rows, has_ruler=has_ruler)
     if not grid.has_values and all(not any(row[1:]) for row in rows):  # words alone, such as a heading
-        return [Line(number + place, row[0]) for place, row in enumerate(rows) if row[0]]
+        return [TextLine(number + place, row[0]) for place, row in enumerate(rows) if row[0]]
     if len(rows) > 1 and is_label(rows[0][0]) and not any(rows[0][1:]) and is_number(rows[1][0]):
         matrix = table_grid(rows[1:], can_count=False)  # below its name
-        return [Line(number, rows[0][0]), Line(number + 1, grids.add(matrix))]
+        return [TextLine(number, rows[0][0]), TextLine(number + 1, grids.add(matrix))]
     if grid.columns or not grid.rows:
-        return [Line(number, grids.add(grid))] if grid.has_values else []
+        return [TextLine(number, grids.add(grid))] if grid.has_values else []
     starts = [place for place, row in enumerate(rows) if row[0] or not place]
-    lines: list[Line] = []
+    lines: list[TextLine] = []
     for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
         below = [row[1:] for row in rows[start:end]]
         named = Grid(table_grid(below, can_count=False).cells, name=rows[start][0].rstrip(" =:"))
-        lines.append(Line(number + start, grids.add(named) if named.has_values else rows[start][0]))
+        lines.append(TextLine(number + start, grids.add(named) if named.has_values else rows[start][0]))
     return lines
 
 

@@ -26,11 +26,11 @@ from clearhead.exercises.check.read.names import Name
 from clearhead.exercises.check.read.number import is_blank
 from clearhead.exercises.check.read.operand_lines import OperandLines, PageStatement, unread
 from clearhead.exercises.check.read.operands import powers_of, quotient_of, softmax_of
-from clearhead.exercises.check.read.page import Block, Page
+from clearhead.exercises.check.read.page import Page, PageBlock
 from clearhead.exercises.check.read.prose import has_row
 from clearhead.exercises.check.read.sheet_names import SheetNames
 from clearhead.exercises.check.read.side_calculations import holds, is_calculation, is_setting, side_calculation
-from clearhead.exercises.sheet.sheet import Line
+from clearhead.exercises.sheet.sheet import SheetLine
 from clearhead.worksheet.worksheet import Worksheet
 
 _MAX_SAME = 8  # writings of a line with the same numbers: more heads than anybody writes out
@@ -70,14 +70,14 @@ class _PageReader:
             return self._few_alike(statement.line for statement in statements)
         return self._few_alike(OperandLines(self._names.sheet, statements, self.notes).lines())
 
-    def _statements(self, block: Block) -> Iterator[PageStatement]:
+    def _statements(self, block: PageBlock) -> Iterator[PageStatement]:
         columns = list(named_columns(block, self._names))
         if columns:
             yield from (PageStatement(self._line(block, column.name, column.cells)) for column in columns)
         else:
             yield from self._block(with_whole_name(with_part_as_heading(block)))
 
-    def _block(self, block: Block) -> Iterator[PageStatement]:
+    def _block(self, block: PageBlock) -> Iterator[PageStatement]:
         result, text = result_of(block), block.name.strip()
         if result is not None and all(is_blank(cell) for row in result for cell in row):
             return  # a line that was left open
@@ -112,7 +112,7 @@ class _PageReader:
         else:
             yield from self._named(block, name, result)
 
-    def _named(self, block: Block, name: Name, result: Cells) -> Iterator[PageStatement]:
+    def _named(self, block: PageBlock, name: Name, result: Cells) -> Iterator[PageStatement]:
         """Yield a block with a name, and the copies in the sides before its result."""
         line = self._names.sheet_line(block.headings, name, result)
         if not self._names.means_row(block.name.strip()):
@@ -128,7 +128,7 @@ class _PageReader:
         yield from self._copies(block, name, line)
         yield PageStatement(self._line(block, name, self._full_rows(result, name, line, block), line))
 
-    def _full_rows(self, result: Cells, name: Name, line: Line | None, block: Block) -> Cells:
+    def _full_rows(self, result: Cells, name: Name, line: SheetLine | None, block: PageBlock) -> Cells:
         """Leave rows blank that have too few or too many numbers for their line, and note them."""
         widths = {len(row) for row in result}
         if len(widths) < 2 or line is None or line.shape[1] not in widths:
@@ -143,14 +143,14 @@ class _PageReader:
                 self.notes.append(unread(f"{shown} ({reason})", block.line))
         return tuple(rows)
 
-    def _nameless(self, block: Block, result: Cells) -> None:
+    def _nameless(self, block: PageBlock, result: Cells) -> None:
         """Note numbers that no name says anything about, unless they repeat a given."""
         if self._names.repeats_given(result):
             return
         shown = " ".join(cell for row in result for cell in row)[:100]
         self.notes.append(unread(f"{shown} (no line is named here)", block.line))
 
-    def _note_lost_sides(self, block: Block) -> None:
+    def _note_lost_sides(self, block: PageBlock) -> None:
         """Note numbers of a block whose last side is a formula."""
         for side in block.sides:
             if (side.grids and self._last_name != block.name) or has_row(side.text):
@@ -161,7 +161,7 @@ class _PageReader:
 
     # ---- names ----
 
-    def _name(self, text: str, block: Block) -> Name | None:
+    def _name(self, text: str, block: PageBlock) -> Name | None:
         """Return the name of a block: its own, or that in the words and headings above it."""
         means_row = self._names.means_row(text)
         if text and not is_label(text) and not means_row:
@@ -174,7 +174,7 @@ class _PageReader:
             return Name(above, self._names.index(text))
         return self._names.own_name(above)
 
-    def _name_above(self, block: Block) -> str | None:
+    def _name_above(self, block: PageBlock) -> str | None:
         """Return the name of a line in the words directly above a block, in its headings, or of the rows before it."""
         if block.above:
             return self._names.name_in(block.above)
@@ -184,7 +184,7 @@ class _PageReader:
                 return name
         return self._last_name or None
 
-    def _line(self, block: Block, name: Name, cells: Cells, line: Line | None = None) -> WrittenLine:
+    def _line(self, block: PageBlock, name: Name, cells: Cells, line: SheetLine | None = None) -> WrittenLine:
         """Return a line in the part of the model of its line on the sheet, or else that the headings name."""
         place = block.place or (f"line {block.line}" if block.line else "")
         if self._page.is_working_file:
@@ -200,7 +200,7 @@ class _PageReader:
 
     # ---- copies ----
 
-    def _copies(self, block: Block, name: Name, line: Line | None) -> Iterator[PageStatement]:
+    def _copies(self, block: PageBlock, name: Name, line: SheetLine | None) -> Iterator[PageStatement]:
         """Yield what the sides before the result copy from the lines above."""
         self._note_sums(block)
         if not any(map(has_copies, block.sides)):
@@ -224,7 +224,7 @@ class _PageReader:
         """The rows of the results of all blocks of the page."""
         return frozenset(row for block in self._page.blocks for row in result_of(block) or ())
 
-    def _note_sums(self, block: Block) -> None:
+    def _note_sums(self, block: PageBlock) -> None:
         """Note sums of numbers that do not give the result below them: only the result is marked."""
         sides = list(filter(None, map(numbers_of, block.sides)))
         for numbers in sides[:-1]:

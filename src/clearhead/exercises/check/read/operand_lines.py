@@ -66,14 +66,14 @@ class OperandLines:
 
     def _written(self) -> dict[str, Array]:
         """Return the numbers of whole lines on the page by the ids of the sheet."""
-        written: dict[str, Array] = {}
+        numbers: dict[str, Array] = {}
         for entry in self._statements:
             values = values_of(entry.line.cells)
             for line in self._sheet.steps:
                 is_own = symbol_key(line.symbol) == symbol_key(entry.line.name)
                 if is_own and values is not None and values.shape == line.shape and not entry.line.copied_into:
-                    written.setdefault(line.id, values)
-        return written
+                    numbers.setdefault(line.id, values)
+        return numbers
 
     def _weight(self, entry: PageStatement, exponent: str, below: Sequence[str]) -> Iterator[WrittenLine]:
         """Yield one weight, `e^2 / (e^2 + e^1) = …`, as a cell of its row."""
@@ -86,7 +86,7 @@ class OperandLines:
         yield replace(entry.line, name=f"{weights.symbol}[{i + 1}, {j + 1}]", where=weights.where)
 
     def _softmax_row(self, entry: PageStatement) -> Iterator[WrittenLine]:
-        """Yield the weights of `softmax(2, 7) = …` in their row, and its scores, which are a copy if written before."""
+        """Yield the weights of `softmax(2, 7) = …` in their row, and its scores, which are a copy if numbers before."""
         place = self._rows.row_of(entry.softmax)
         if place is None:
             self._lose(entry.line)

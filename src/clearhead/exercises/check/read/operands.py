@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearhead.exercises.check.read.number import read_cell
-from clearhead.exercises.sheet.sheet import Line, Sheet
+from clearhead.exercises.sheet.sheet import Sheet, SheetLine
 from clearhead.worksheet.arrays import Array
 
 _NUMBER = r"[-−+]?\s?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})"
@@ -51,8 +51,8 @@ class RowPlace:
 class SoftmaxRows:
     """The rows of the softmaxes of a sheet, found by their scores: as the student wrote them, or as they are."""
 
-    def __init__(self, sheet: Sheet, written: Mapping[str, Array]) -> None:
-        """`written` has the numbers of the lines on the page by id, nan where nothing was written."""
+    def __init__(self, sheet: Sheet, own_numbers: Mapping[str, Array]) -> None:
+        """`own_numbers` has the numbers of the lines on the page by id, nan where nothing was own_numbers."""
         self._sheet = sheet
         self._used: set[RowPlace] = set()
         self._weights: set[RowPlace] = set()
@@ -62,7 +62,7 @@ class SoftmaxRows:
                 continue
             scores = sheet.by_id[scores_id(sheet, line)]
             truth = self._in_rows(np.asarray(scores.values, dtype=float))
-            own = self._in_rows(written[scores.id]) if scores.id in written else np.full(truth.shape, np.nan)
+            own = self._in_rows(own_numbers[scores.id]) if scores.id in own_numbers else np.full(truth.shape, np.nan)
             with np.errstate(invalid="ignore"):
                 self._tables[place] = [own, truth, truth - truth.max(axis=1, keepdims=True)]
 
@@ -87,7 +87,7 @@ class SoftmaxRows:
         return None
 
     def cells_of(self, exponents: Sequence[str]) -> list[RowPlace | None]:
-        """Return a cell for each of the exponents that are written one after the other."""
+        """Return a cell for each of the exponents that are own_numbers one after the other."""
         cells: list[RowPlace | None] = []
         while len(cells) < len(exponents):
             rest = exponents[len(cells) :]
@@ -140,7 +140,7 @@ class SoftmaxRows:
         return None
 
 
-def scores_id(sheet: Sheet, line: Line) -> str:
+def scores_id(sheet: Sheet, line: SheetLine) -> str:
     """Return the id of the scores of a softmax, also where the exponentials are lines of their own."""
     own = line.parents.get("scores") or line.parents.get("exponentials", ())
     parent = sheet.by_id[own[0]]

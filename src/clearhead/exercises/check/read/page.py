@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-HOLE = "▢"  # stands for a matrix in the text of a side
+HOLE = "▢"  # in the text of a side: here is a matrix
 Cells = tuple[tuple[str, ...], ...]  # raw text, row by row; "" where nothing was written
 
 
@@ -21,7 +21,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Block:
+class PageBlock:
     """One statement, `name = side = … = side`, or one table, whose only side is its grid.
 
     `name` is the text before the first `=` or `:`, the corner of a table or its caption; it may have an index
@@ -59,7 +59,7 @@ class Page:
     the lines of a working file.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[PageBlock, ...]
     unread: tuple[Unread, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()

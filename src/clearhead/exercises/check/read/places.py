@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from clearhead.check.names import matches_place
-from clearhead.exercises.sheet.sheet import Line, Sheet
+from clearhead.exercises.sheet.sheet import Sheet, SheetLine
 
 
 class Places:
@@ -18,7 +18,7 @@ class Places:
     def _wheres(self) -> list[str]:
         return list(dict.fromkeys(line.where for line in self._sheet.steps))
 
-    def lines_below(self, headings: Sequence[str]) -> list[Line]:
+    def lines_below(self, headings: Sequence[str]) -> list[SheetLine]:
         """Return the lines of the section with the printed heading; an empty list if no heading is one."""
         for heading in reversed(headings):
             key = _key(heading)

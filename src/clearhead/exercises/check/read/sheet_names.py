@@ -15,7 +15,7 @@ from clearhead.exercises.check.read.cells import is_close, is_same, shape_of, va
 from clearhead.exercises.check.read.names import Name, is_index, read_name
 from clearhead.exercises.check.read.places import Places
 from clearhead.exercises.sheet.build import sheet_of
-from clearhead.exercises.sheet.sheet import Line
+from clearhead.exercises.sheet.sheet import SheetLine
 from clearhead.worksheet.view import SheetView
 from clearhead.worksheet.worksheet import Worksheet
 
@@ -56,6 +56,8 @@ class SheetNames:
         counted = _COUNTED_SYMBOL.fullmatch(text.strip())  # W h1 is row 1 of W h
         if counted and symbol_key(counted[1]) in self.symbols:
             return Name(counted[1], counted[2])
+        if self.lines_named(Name(text)):  # head 2 Q
+            return Name(text)
         inside = None if _OPERATOR.search(text) else self._words_in(text)
         return Name(inside) if inside else name
 
@@ -78,19 +80,19 @@ class SheetNames:
 
     def _words_in(self, text: str) -> str | None:
         """Return the longest words of a text that name a line, or else its last word if that is a symbol."""
-        words: list[str] = re.findall(r"[\w'′ᵀ²^-]+", text)
+        words = [word.strip(',;:.()"“”„‚‘’') for word in text.split()]
         runs = [words[start : start + count] for count in (3, 2, 1) for start in range(len(words) - count + 1)]
-        known = next((run for run in (" ".join(run) for run in runs) if len(run) > 2 and self.is_known(run)), None)
-        if known is None and words and symbol_key(words[-1]) in self.symbols:
+        name = next((run for run in (" ".join(run) for run in runs) if len(run) > 2 and self.is_known(run)), None)
+        if name is None and words and symbol_key(words[-1]) in self.symbols:
             return words[-1]
-        return known
+        return name
 
     def is_known(self, name: str) -> bool:
         """Return whether a name is a symbol of the sheet or a word for a line."""
         key = word_key(name)
         return symbol_key(name) in self.symbols or key in WORDS or key in LAST_WORDS
 
-    def lines_named(self, name: Name, where: str = "") -> tuple[Line, ...]:
+    def lines_named(self, name: Name, where: str = "") -> tuple[SheetLine, ...]:
         """Return the calculated lines that a name can mean, the most likely first."""
         if self.graph is None or self.sheet is None:
             return ()
@@ -114,7 +116,7 @@ class SheetNames:
         is_given = self.sheet is not None and any(line.symbol == base for line in self.sheet.givens)
         return is_given and bool(self.lines_named(Name(base)))
 
-    def is_only(self, line: Line) -> bool:
+    def is_only(self, line: SheetLine) -> bool:
         """Return whether no other line has the symbol of a line."""
         key = symbol_key(line.symbol)
         lines = () if self.sheet is None else self.sheet.lines
@@ -138,7 +140,7 @@ class SheetNames:
         is_elsewhere = any(_has_shape(cells, line) for line in self.lines_named(name))
         return "" if not own or is_elsewhere else hint
 
-    def sheet_line(self, headings: Sequence[str], name: Name, result: Cells) -> Line | None:
+    def sheet_line(self, headings: Sequence[str], name: Name, result: Cells) -> SheetLine | None:
         """Return the line of the sheet that a block means, if its symbol and headings leave no doubt.
 
         Of several lines with one symbol in a section, such as a given P and a P that is looked up, the first that no
@@ -175,7 +177,7 @@ class SheetNames:
         """Return whether all texts are names or numbers of rows or columns."""
         return all(is_index(self.index(text), self.labels) for text in texts if text)
 
-    def is_given(self, line: Line | None, name: Name, result: Cells) -> bool:
+    def is_given(self, line: SheetLine | None, name: Name, result: Cells) -> bool:
         """Return whether a block restates a given; one that has its name and other numbers is compared with it.
 
         Numbers of a whole given are that given under any name, unless they are also right for the line so named.
@@ -189,22 +191,22 @@ class SheetNames:
         return is_whole and not any(is_close(result, np.asarray(step.values)) for step in steps)
 
     def repeats_given(self, result: Cells) -> bool:
-        """Return whether numbers are those of a given, or of one of its rows or columns."""
+        """Return whether numbers are those of a matrix, or of one of its rows or columns."""
         values = values_of(result)
         if self.sheet is None or values is None or values.size < 2:
             return False
         for line in self.sheet.givens:
-            given = np.asarray(line.values)
-            if given.dtype.kind not in "biuf":
+            matrix = np.asarray(line.values)
+            if matrix.dtype.kind not in "biuf":
                 continue
-            if any(is_same(values, matrix) for matrix in (given, given.T)):
+            if any(is_same(values, turned) for turned in (matrix, matrix.T)):
                 return True
-            if values.shape[0] == 1 and any(is_same(values, row[None]) for row in (*given, *given.T)):
+            if values.shape[0] == 1 and any(is_same(values, row[None]) for row in (*matrix, *matrix.T)):
                 return True
         return False
 
 
-def _has_shape(result: Cells, line: Line) -> bool:
+def _has_shape(result: Cells, line: SheetLine) -> bool:
     """Return whether a block has the shape of a line; a single row or column can be written either way."""
     shape = shape_of(result)
     is_vector = 1 in shape and 1 in line.shape

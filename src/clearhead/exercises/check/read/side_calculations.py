@@ -30,11 +30,11 @@ def is_calculation(name: str) -> bool:
 
 def holds(calculation: str, result: str) -> bool:
     """Return whether a calculation gives the result to its last digit, rounded or cut."""
-    left, right = read_cell(calculation), read_cell(result)
-    if left.problem or right.problem:
+    own, stated = read_cell(calculation), read_cell(result)
+    if own.problem or stated.problem:
         return False
-    reach = max(right.unit, left.unit, 1e-9 * max(1.0, abs(left.value)))
-    return abs(left.value - right.value) <= reach * (1 + 1e-9)
+    reach = max(stated.unit, own.unit, 1e-9 * max(1.0, abs(own.value)))
+    return abs(own.value - stated.value) <= reach * (1 + 1e-9)
 
 
 def side_calculation(calculation: str, result: str, line: int) -> Note:

@@ -37,12 +37,12 @@ def statements(text: str) -> list[str]:
             start = match.end()
     pieces[-1] += text[start:]
     are_all = all(RELATION.search(piece) for piece in pieces)
-    found = [pieces[0]]
+    parts = [pieces[0]]
     for separator, piece in zip(separators, pieces[1:], strict=True):
-        left = RELATION.split(piece)[0].strip() if RELATION.search(piece) else ""
-        is_named = any(map(str.isalpha, left)) or not any(map(is_hole, left))
-        if left and is_named and not is_bare(left) and (are_all or not row_cells(left)):
-            found.append(piece)
+        name = RELATION.split(piece)[0].strip() if RELATION.search(piece) else ""
+        is_named = any(map(str.isalpha, name)) or not any(map(is_hole, name))
+        if name and is_named and not is_bare(name) and (are_all or not row_cells(name)):
+            parts.append(piece)
         else:
-            found[-1] += separator + piece
-    return found
+            parts[-1] += separator + piece
+    return parts

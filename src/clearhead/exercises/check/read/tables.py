@@ -13,7 +13,7 @@ from typing import Any
 from clearhead.check.limits import MAX_TABLE_CELLS, MAX_UNPACKED_BYTES
 from clearhead.errors import ProblemError, printable
 from clearhead.exercises.check.read.grid import Grid, Grids, is_hole, without_holes
-from clearhead.exercises.check.read.layout import Line, table_lines
+from clearhead.exercises.check.read.layout import TextLine, table_lines
 from clearhead.exercises.check.read.number import visible
 from clearhead.exercises.check.read.page import Page, Unread
 from clearhead.exercises.check.read.text import read_text
@@ -64,7 +64,7 @@ def read_rows(rows: Sequence[Row], sheet: str) -> Page:
             lines = table_lines(list(zip(*part, strict=True)), top, grids)
             is_named = len(lines) == 2 and not any(map(is_hole, lines[0].text))
             if is_named and not next(grids.inside(lines[1].text), Grid(())).name:  # a name above its matrix
-                lines = [Line(lines[0].number, f"{lines[0].text.rstrip(' =:')} = {lines[1].text}")]
+                lines = [TextLine(lines[0].number, f"{lines[0].text.rstrip(' =:')} = {lines[1].text}")]
             for line in lines:
                 texts[line.number].append(line.text)
     page = read_text("\n".join(map("\f".join, texts)), grids, f"{sheet}, row".lstrip(", "))
@@ -132,14 +132,14 @@ def _sheet(values: Any, formulas: Any) -> Page:
     num_cells = 0
     for sheet in (values, formulas):
         sheet.reset_dimensions()  # the size that the file declares may be wrong
-    for shown, written in zip(
+    for shown, row_formulas in zip(
         values.iter_rows(max_row=_MAX_ROWS + 1), formulas.iter_rows(max_row=_MAX_ROWS + 1), strict=True
     ):
         num_cells += len(shown) + 1
         if num_cells > 4 * MAX_TABLE_CELLS or len(rows) >= _MAX_ROWS:
             raise ProblemError(f"sheet '{name}' is too large. Give the lines of one working only.")
         rows.append([shown_text(cell.value, cell.number_format) if cell.value is not None else "" for cell in shown])
-        for cell, formula in zip(shown, written, strict=True):
+        for cell, formula in zip(shown, row_formulas, strict=True):
             if formula.data_type == "f" and cell.value is None:
                 reason = f"cell {formula.coordinate} has a formula without a stored value. Open and save the workbook"
                 empty.append(Unread(str(formula.value), reason, formula.row))

@@ -14,8 +14,8 @@ from clearhead.errors import ProblemError
 from clearhead.exercises.check.read.brackets import take_lists
 from clearhead.exercises.check.read.fold import fold
 from clearhead.exercises.check.read.grid import LABEL, Grid, Grids, is_hole, is_number, row_cells
-from clearhead.exercises.check.read.layout import Line, numbered, take_drawn
-from clearhead.exercises.check.read.page import Block, Page, Unread
+from clearhead.exercises.check.read.layout import TextLine, numbered, take_drawn
+from clearhead.exercises.check.read.page import Page, PageBlock, Unread
 from clearhead.exercises.check.read.prose import has_numbers, is_setting, is_title, looks_like_calculation
 from clearhead.exercises.check.read.statements import RELATION, has_number, is_bare, statements, without_tail
 from clearhead.worksheet.problem import shorten
@@ -71,11 +71,11 @@ def read_text(text: str, grids: Grids | None = None, unit: str = "line") -> Page
     lines = take_drawn(numbered(fold(text, grids, remarks, is_fresh=is_fresh)), grids)
     parts = take_lists("\n".join(line.text for line in lines), grids).split("\n")
     reader = _Reader(grids, unit)
-    place, texts = 0, list[Line]()
+    place, texts = 0, list[TextLine]()
     for part in parts:
-        texts.append(Line(lines[place].number, part.replace("\v", "").replace(LABEL, "").replace("\t", "  ")))
+        texts.append(TextLine(lines[place].number, part.replace("\v", "").replace(LABEL, "").replace("\t", "  ")))
         place += 1 + part.count("\v")
-    for before, line, after in zip_longest([Line(0, ""), *texts[:-1]], texts, texts[1:], fillvalue=Line(0, "")):
+    for before, line, after in zip_longest([TextLine(0, ""), *texts[:-1]], texts, texts[1:], fillvalue=TextLine(0, "")):
         reader.read(line, is_alone=not before.text.strip() and not after.text.strip(), below=after.text.strip())
     return reader.page(tuple(remarks))
 
@@ -115,14 +115,14 @@ class _Reader:
         drafts = [draft for draft in self._drafts if any(map(has_number, draft.sides))]
         return Page(tuple(map(self._block, drafts)), tuple(self._unread), self._fields, remarks)
 
-    def _block(self, draft: _Draft) -> Block:
+    def _block(self, draft: _Draft) -> PageBlock:
         grid = next(reversed([*self._grids.inside(draft.sides[-1])]), Grid(()))  # the last grid has the labels
         sides = tuple(self._grids.side(without_tail(side)) for side in draft.sides)
         name, above, *headings = map(self._grids.written, (draft.name, draft.above, *draft.headings))
         place = f"{self._unit} {draft.line}"
-        return Block(name, sides, grid.rows, grid.columns, tuple(headings), above, place, draft.line)
+        return PageBlock(name, sides, grid.rows, grid.columns, tuple(headings), above, place, draft.line)
 
-    def read(self, line: Line, *, is_alone: bool, below: str) -> None:
+    def read(self, line: TextLine, *, is_alone: bool, below: str) -> None:
         """Read one line; `below` is the next one."""
         text = self._take_fields(line.text)
         is_indented = line.text[:1].isspace()

@@ -194,7 +194,7 @@ def _stated_workings(page: Page, student: str, *, has_comma: bool) -> list[Worki
 
 
 def _unknown_problem(exercise: PageExercise) -> Note:
-    stated = f"only {', '.join(exercise.given)} found" if exercise.given else "no given matrices were found"
+    stated = f"only {', '.join(exercise.givens)} found" if exercise.givens else "no given matrices were found"
     sentence = f"the problem could not be determined from this page: {stated}. Give the problem separately"
     return Note("warning", sentence)
 

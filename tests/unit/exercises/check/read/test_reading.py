@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 
 from clearhead.errors import ProblemError
-from clearhead.exercises.check.read.page import Block, Page
+from clearhead.exercises.check.read.page import Page, PageBlock
 from clearhead.exercises.check.read.reading import read_page
 
 
@@ -30,7 +30,7 @@ def shown(side: object) -> str:
     return text
 
 
-def only_block(page: Page) -> Block:
+def only_block(page: Page) -> PageBlock:
     """Return the one block of a page."""
     assert len(page.blocks) == 1
     return page.blocks[0]

@@ -11,7 +11,7 @@ from clearhead.check.marker import mark_all
 from clearhead.exercises.check.read.number import read_cell
 from clearhead.exercises.check.read.workings import read_workings
 from clearhead.exercises.sheet.build import sheet_of
-from clearhead.exercises.sheet.sheet import Line
+from clearhead.exercises.sheet.sheet import SheetLine
 from clearhead.quiz import QuizRequest, draw_sheet, quiz_kinds
 from clearhead.worksheet.reading import gallery, read_data
 from clearhead.worksheet.rounding import Rounding
@@ -25,7 +25,7 @@ TABLES = ("csv", "xlsx")  # they have no sums of cells
 NAMES = (["I", "a", "Σ"], ["z₁", "Q", "the cat"], ["2", "row", "x, y"])
 
 
-def is_shown_in_full(line: Line) -> bool:
+def is_shown_in_full(line: SheetLine) -> bool:
     height, width = line.shape
     return height <= MAX_ROWS and width <= MAX_COLUMNS
 
@@ -87,7 +87,7 @@ def test_every_practice_sheet_is_read_back_in_every_detail(kind: str, form: str)
             assert lost_lines(worksheet, form, detail) == [], (difficulty, detail)
 
 
-def changed_sheets(name: str, seed: int) -> Iterator[tuple[str, Line, tuple[int, int]]]:
+def changed_sheets(name: str, seed: int) -> Iterator[tuple[str, SheetLine, tuple[int, int]]]:
     """Yield an exercise in which one number of one line is changed by three units or more."""
     chance = random.Random(seed)
     for place, line in enumerate(sheet_of(SheetView(solve(name))).steps):
