@@ -1,7 +1,7 @@
 """A Worksheet: a solved problem, and methods to show and save it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,7 +35,7 @@ class Worksheet:
     warnings: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
     precision: str = "float64"
-    id: str = ""
+    id: str = field(default="", compare=False)
 
     @property
     def layout(self) -> str:

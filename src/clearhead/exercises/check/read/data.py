@@ -119,9 +119,8 @@ class _Reader:
             self.remarks.append(f"{place}: {name} is empty.")
         else:
             side = Side(HOLE, (cells,))
-            self.blocks.append(
-                PageBlock(name.strip(), (side,), headings=headings, place=place, copied_into=into.strip())
-            )
+            block = PageBlock(name.strip(), (side,), headings=headings, place=place, copied_into=into.strip())
+            self.blocks.append(block)
 
     def _cells(self, value: Any) -> Cells:
         """Return the cells of a number, a row, a list of rows, or a text of one or more rows."""

@@ -35,24 +35,22 @@ def numbered(text: str) -> list[TextLine]:
 
 def take_drawn(lines: list[TextLine], grids: Grids) -> list[TextLine]:
     """Replace every matrix in bracket glyphs and every table by one character."""
-    lines_before: list[TextLine] = []
+    before: list[TextLine] = []
     group: list[TextLine] = []
     kind = ""
     for line in [*lines, TextLine(0, "")]:
         line_kind = _kind(line.text, kind)
         if kind and line_kind != kind:
-            lines_before = (
-                _with_matrices(lines_before, group, grids)
-                if kind == "matrix"
-                else [*lines_before, *_table(group, kind, grids)]
+            before = (
+                _with_matrices(before, group, grids) if kind == "matrix" else [*before, *_table(group, kind, grids)]
             )
             group = []
         if line_kind:
             group.append(line)
         else:
-            lines_before.append(line)
+            before.append(line)
         kind = line_kind
-    return lines_before
+    return before
 
 
 def _kind(text: str, before: str) -> str:
@@ -75,30 +73,30 @@ class _Matrix:
     header: str  # the line above it
     is_first: bool  # whether it starts in the first line of the group
     rows: list[list[str]] = field(default_factory=list)
-    beside: list[str] = field(default_factory=list)  # the text to the start of every row
+    beside: list[str] = field(default_factory=list)  # the text before every row
 
 
-def _with_matrices(lines_before: list[TextLine], group: list[TextLine], grids: Grids) -> list[TextLine]:
+def _with_matrices(before: list[TextLine], group: list[TextLine], grids: Grids) -> list[TextLine]:
     """Return the lines before a group of lines, without labels and titles of its matrices, and its matrices."""
-    has_header = bool(lines_before) and lines_before[-1].number == group[0].number - 1
-    above = lines_before[-1].text if has_header else ""
+    has_header = bool(before) and before[-1].number == group[0].number - 1
+    above = before[-1].text if has_header else ""
     matrices, text_after = _matrices(group, above)
     matrices.sort(key=lambda matrix: matrix.start)
     grids_drawn = [_grid_of(matrix) for matrix in matrices]
     if any(grid.columns for grid, matrix in zip(grids_drawn, matrices, strict=True) if matrix.is_first):
-        lines_before = lines_before[:-1]
-    titles = _TITLE.findall(lines_before[-1].text) if lines_before else []
+        before = before[:-1]
+    titles = _TITLE.findall(before[-1].text) if before else []
     number = group[0].number
     if len(titles) == len(grids_drawn):
         named = [
             Grid(grid.cells, grid.rows, grid.columns, name) for grid, name in zip(grids_drawn, titles, strict=True)
         ]
-        return [*lines_before[:-1], *(TextLine(number, grids.add(grid)) for grid in named)]
+        return [*before[:-1], *(TextLine(number, grids.add(grid)) for grid in named)]
     parts = [
         f"{_joined(matrix.beside)} {grids.add(grid)}" if not grid.rows else grids.add(grid)
         for matrix, grid in zip(matrices, grids_drawn, strict=True)
     ]
-    return [*lines_before, TextLine(number, " ".join([*parts, text_after]).strip())]
+    return [*before, TextLine(number, " ".join([*parts, text_after]).strip())]
 
 
 def _matrices(group: list[TextLine], above: str) -> tuple[list[_Matrix], str]:

@@ -164,7 +164,8 @@ class _PageReader:
     def _name(self, text: str, block: PageBlock) -> Name | None:
         """Return the name of a block: its own, or that in the words and headings above it."""
         means_row = self._names.means_row(text)
-        if text and not is_label(text) and not means_row:
+        is_corner = any(block.rows) and is_label(text)
+        if text and not is_corner and not means_row:
             return self._names.own_name(text)
         above = self._name_above(block)
         if above is None:

@@ -51,7 +51,8 @@ class SheetNames:
         name = read_name(text, self.labels)
         if name.row.isdecimal() and word_key(text) in WORDS and not self._has_row(name):
             return Name(text)  # sigma_2 is σ²
-        if self.is_known(name.base) or name.base.endswith(" of"):  # softmax of 2.1, 0.4 is a question
+        is_selection = bool(name.row) and bool(self.lines_named(Name(name.base)))
+        if is_selection or self.is_known(name.base) or name.base.endswith(" of"):  # softmax of 2.1, 0.4 is a question
             return name
         counted = _COUNTED_SYMBOL.fullmatch(text.strip())  # W h1 is row 1 of W h
         if counted and symbol_key(counted[1]) in self.symbols:
