@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clearhead.decoding.alignment import CrossAttention, Head, cross_attention, links
+from clearhead.decoding.alignment import CrossAttention, Head, cross_attention
 from clearhead.decoding.annotation import existing_head
 from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.scoring import token_log_probs
@@ -114,6 +114,11 @@ def _all_heads(model: Transformer) -> list[Head]:
 
 def _is_wanted(head: Head, wanted_head: Head) -> bool:
     return head.block == wanted_head.block and wanted_head.head in (None, head.head)
+
+
+def links(weights: Tensor) -> Links:
+    """Link each target token to the source token it attends to most; return (source, target) positions."""
+    return tuple((int(place), number) for number, place in enumerate(weights.argmax(-1).tolist()))
 
 
 def head_links(attention: CrossAttention, head: Head, is_shifted: bool) -> Links:

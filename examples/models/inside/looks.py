@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from inside.heads import Heads, Ids, costliest
+from inside.heads import Heads, Ids, costliest, links
 from torch import Tensor
 
 from clearhead.check import Report, mark_worksheet
-from clearhead.decoding.alignment import Links, links
+from clearhead.decoding.word_alignment import Links
 from clearhead.explain.trace_file import sheet_of_trace
 from clearhead.model import Transformer
 from clearhead.model.float64 import trace_in_float64

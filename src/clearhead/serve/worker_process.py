@@ -139,7 +139,7 @@ class WorkerProcess:
             if request is not None:
                 write_request(process.stdin, request)
             return read_answer(process.stdout)
-        except (FrameError, OSError):
+        except (FrameError, OSError, ValueError):  # ValueError: the pool was stopped, which closes the pipes
             process.kill()
             process.wait()
             raise self._ended(is_late.is_set(), seconds) from None

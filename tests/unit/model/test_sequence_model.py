@@ -24,7 +24,7 @@ NAMES_THE_CLASS = {
     "formats/weights.py",
     "explain/outputs.py",  # only a Transformer has a residual stream that its output layer can read
     # Studies of the parts of this very architecture: its mask, positions, residuals and norms.
-    *(f"studies/{name}.py" for name in ("multi_hop", "no_mask", "position_training", "stability")),
+    *(f"studies/{name}.py" for name in ("multi_hop", "no_mask", "stability")),
     # Interventions and pruning change or remove its heads.
     *(f"explain/{name}.py" for name in ("pruned_model", "pruning")),
 }
