@@ -46,11 +46,6 @@ class Note:
         return f'"{name}"' if name != self.place else self.place or "part of the working"
 
 
-def line_note(kind: NoteKind, sentence: str, line: int) -> Note:
-    """Return a note about a line of a document."""
-    return Note(kind, sentence, f"line {line}", line=line)
-
-
 @dataclass(frozen=True)
 class NumberedSheet:
     """The practice sheet that belongs to a number.

@@ -10,7 +10,7 @@ from clearhead.quiz.draw import draw_sheet
 from clearhead.quiz.forms import write_form
 from clearhead.quiz.lookup import sheet_lookup
 from clearhead.quiz.request import QuizRequest
-from clearhead.quiz.working import answer_lines
+from tests.quiz_keys import answer_lines
 
 
 @pytest.fixture(scope="module")

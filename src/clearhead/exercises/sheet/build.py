@@ -9,8 +9,8 @@ from clearhead.exercises.sheet.sheet import Sheet, SheetLine
 from clearhead.worksheet.view import MatrixView, SheetView, StepView
 
 
-def sheet_of(view: SheetView, number: str = "") -> Sheet:
-    """Return the sheet of a worksheet as it is shown, with its blanks; `number` is that of a practice sheet."""
+def sheet_of(view: SheetView) -> Sheet:
+    """Return the sheet of a worksheet as it is shown, with its blanks."""
     worksheet = view.sheet
     ids = {id(entry.value): name for name, entry in worksheet.trace.givens.items()}
     paths = dict(ids)
@@ -21,8 +21,7 @@ def sheet_of(view: SheetView, number: str = "") -> Sheet:
         line = _step(step, ids)
         lines.append(line)
         ids[id(step.record.value)] = line.id
-    sheet_id = number or worksheet.id
-    return Sheet(sheet_id, worksheet.kind, worksheet.title, worksheet.layout, tuple(lines), bool(number))
+    return Sheet(worksheet.id, worksheet.kind, worksheet.title, worksheet.layout, tuple(lines))
 
 
 def _path_of(matrix: MatrixView, givens: Mapping[str, Any], paths: Mapping[int, str]) -> str:

@@ -14,8 +14,6 @@ from clearhead.worksheet.arrays import AnyArray, Mask
 
 State = Literal["given", "asked", "blank"]
 Labels = tuple[str, ...]
-# Lines that many people leave out: judged where they are written, without marks of their own.
-DETAILS = frozenset({"shift", "exponentiate", "row_sum", "mean", "variance", "deviation", "root_mean_square"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +43,6 @@ class SheetLine:
         height, width = self.values.shape
         return height, width
 
-    @property
-    def is_detail(self) -> bool:
-        """Whether people may leave the line out."""
-        return self.step is not None and self.step.name in DETAILS
-
     def state(self, row: int, column: int) -> State:
         """Return whether a cell is printed as given, asked for, or left empty."""
         if self.step is None:
@@ -61,7 +54,7 @@ class SheetLine:
 class Sheet:
     """The lines of an exercise in order: the givens before the first step that uses them.
 
-    `id` is the gallery id, or the number of a practice sheet (`is_drawn`), if there is one.
+    `id` is the gallery id, if there is one.
     """
 
     id: str
@@ -69,7 +62,6 @@ class Sheet:
     title: str
     layout: str
     lines: tuple[SheetLine, ...]
-    is_drawn: bool = False
 
     @cached_property
     def steps(self) -> tuple[SheetLine, ...]:

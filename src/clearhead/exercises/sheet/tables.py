@@ -14,7 +14,7 @@ Row = list[str]
 def rows_of(sheet: Sheet) -> Iterator[Row]:
     """Yield the rows of a sheet: its number, then for each line a row of labels and a row for each row of numbers."""
     if sheet.id:
-        yield ["sheet" if sheet.is_drawn else "problem", sheet.id]
+        yield ["problem", sheet.id]
     yield ["title", sheet.title or sheet.kind]
     section = ""
     for line in sheet.lines:

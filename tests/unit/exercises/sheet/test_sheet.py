@@ -7,7 +7,7 @@ from typing import Any
 import openpyxl
 
 from clearhead.exercises.sheet.build import sheet_of
-from clearhead.exercises.sheet.sheet import DETAILS, Sheet
+from clearhead.exercises.sheet.sheet import Sheet
 from clearhead.exercises.sheet.tables import rows_of, to_csv, to_xlsx
 from clearhead.worksheet.solver import solve
 from clearhead.worksheet.view import SheetView
@@ -40,8 +40,6 @@ def test_a_line_knows_its_parents_its_digits_and_its_shape() -> None:
     assert dict(line.parents) == {"q": ("self_attention.Q",), "k": ("self_attention.K",)}
     assert (line.equation, line.shape, line.texts) == ("Q Kᵀ", (2, 2), (("2.0", "0.5"), ("2.0", "2.0")))
     assert line.where == "self_attention"
-    assert not line.is_detail
-    assert "mean" in DETAILS
 
 
 def test_the_columns_layout_turns_the_lines_and_not_their_ids() -> None:

@@ -49,10 +49,10 @@ def has_copies(side: Side) -> bool:
 def _terms(side: Side) -> list[str]:
     """Return the factors of `0.3·(2, 0) + 0.7·(1, 3)`, or of `0.3 v_1 + 0.7 v_2` with its vectors in order."""
     if side.grids:
-        return [term.replace(" ", "") for term in _TERM.findall(side.text)]
+        return [term.replace(" ", "").lstrip("+") for term in _TERM.findall(side.text)]
     named = _NAMED_TERM.findall(side.text)
     is_in_order = [number for _, number in named] == [str(place + 1) for place in range(len(named))]
-    return [term.replace(" ", "") for term, _ in named] if is_in_order else []
+    return [term.replace(" ", "").lstrip("+") for term, _ in named] if is_in_order else []
 
 
 def _weighted_sum(line: SheetLine, name: Name, sheet: Sheet, side: Side, terms: list[str]) -> Iterator[Copied]:

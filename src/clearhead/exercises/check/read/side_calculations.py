@@ -33,8 +33,10 @@ def holds(calculation: str, result: str) -> bool:
     own, stated = read_cell(calculation), read_cell(result)
     if own.problem or stated.problem:
         return False
-    reach = max(stated.unit, own.unit, 1e-9 * max(1.0, abs(own.value)))
-    return abs(own.value - stated.value) <= reach * (1 + 1e-9)
+    slack = 1e-9 * max(1.0, abs(own.value))
+    is_rounded = abs(own.value - stated.value) <= stated.unit / 2 + slack
+    is_cut = 0.0 <= abs(own.value) - abs(stated.value) < stated.unit and own.value * stated.value >= 0.0
+    return is_rounded or (is_cut and not stated.is_whole)
 
 
 def side_calculation(calculation: str, result: str, line: int) -> Note:

@@ -114,7 +114,7 @@ def test_the_matrices_of_a_product_are_copies_of_its_factors(names: SheetNames) 
 
 def test_a_weighted_sum_copies_a_row_of_weights_and_the_rows_of_v(names: SheetNames) -> None:
     found = copies("Z[2] = 0.5·(1, 0) + 0.5·(0, 1) = (0.5, 0.5)", names)
-    assert found == [("A[2]", (("0.5", "+0.5"),)), ("V[1]", (("1", "0"),)), ("V[2]", (("0", "1"),))]
+    assert found == [("A[2]", (("0.5", "0.5"),)), ("V[1]", (("1", "0"),)), ("V[2]", (("0", "1"),))]
     assert copies("Z[2] = 0.5·(1, 0) = (0.5, 0)", names) == []
 
 
