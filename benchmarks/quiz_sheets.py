@@ -10,6 +10,7 @@ import argparse
 import os
 import platform
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,10 +32,15 @@ from clearhead.quiz.request import BLANKS, DIFFICULTIES, MAX_VARIANT, QuizReques
 from clearhead.quiz.sheet import QuizSheet, blank_cells
 from clearhead.quiz.tidy import MAX_ARGUMENT, MAX_GAP, MAX_SIZE, largest_gap
 from clearhead.quiz.told_apart import ToldApart, wrong_lines
-from clearhead.quiz.working import answer_lines, key_lines, key_working, sheet_working
+from clearhead.quiz.working import sheet_working
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.solver import solve
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.quiz_keys import answer_lines, key_lines, key_working  # noqa: E402
 
 MAX_TOKENS = {1: 3, 2: 4, 3: 4}
 

@@ -3,10 +3,10 @@
 from collections import Counter
 
 from clearhead.check import Report, Verdict, check
-from clearhead.check.read.reading import shipped_workings
 from clearhead.check.render.markdown import escape
 from clearhead.check.render.words import score, stories, title_of
 from clearhead.check.report import LineMark
+from clearhead.exercises.check.read.workings import shipped_workings
 from clearhead.worksheet.reading import gallery, read_data
 
 HEAD = """\

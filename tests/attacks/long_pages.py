@@ -9,10 +9,10 @@ from types import FrameType
 from typing import Any
 
 from clearhead.check.marker import mark_all
-from clearhead.check.read.reading import read_workings
 from clearhead.check.time_limit import TimeUpError, time_limit
 from clearhead.cli.check import ReportFormat, content_of
 from clearhead.errors import ProblemError
+from clearhead.exercises.check.read.workings import read_workings
 
 LINES = {
     "numbers": "1",

@@ -11,8 +11,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "workings"
 # The verb, the formats that its message lists, and a suffix of each format with how such a file starts.
 VERBS: dict[str, tuple[tuple[str, ...], str, dict[str, bytes]]] = {
     "solve": (
-        ("solve", "leak", "-o"), ".txt, .md, .html, .tex or .json",
-        {".txt": b"Why the decoder", ".md": b"# Why", ".HTML": b"<!DOCTYPE html>", ".tex": b"\\documentclass", ".json": b"{"},
+        ("solve", "leak", "-o"), ".txt, .md, .html, .tex, .json, .csv, .xlsx or .ipynb",
+        {".txt": b"Why the decoder", ".md": b"# Why", ".HTML": b"<!DOCTYPE html>", ".tex": b"\\documentclass", ".json": b"{",
+         ".csv": b"problem,leak\n", ".xlsx": b"PK", ".ipynb": b"{"},
     ),
     "solve --picture": (("solve", "exam-self-attention", "--picture", "A", "-o"), ".svg", {".svg": b"<svg"}),
     "check": (

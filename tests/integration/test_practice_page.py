@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from clearhead.quiz.draw import quiz_kinds, sheet_of_number
-from clearhead.quiz.working import answer_lines
 from tests.integration.browser import IN_BROWSER
 from tests.integration.served_pages import SECONDS, Visitor, faults_in, frame_of, tab_to
+from tests.quiz_keys import answer_lines
 
 pytestmark = IN_BROWSER
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect

@@ -13,8 +13,8 @@ import pytest
 from clearhead import Worksheet
 from clearhead.check.graph import Graph
 from clearhead.check.marker import mark
-from clearhead.check.read.number import is_blank, read_cell
 from clearhead.check.working import Working, WrittenLine
+from clearhead.exercises.check.read.number import is_blank, read_cell
 from clearhead.quiz import QuizRequest, QuizSheet, draw_sheet, quiz_kinds
 from clearhead.quiz.page import to_page
 from clearhead.quiz.page.markup import marking_script

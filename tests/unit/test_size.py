@@ -25,30 +25,31 @@ HOME = Path(__file__).parents[2] / "src" / "clearhead"
 # docs/adr/0019-size.md that says what a reader gets for it.
 TOKENS = {
     "beside the rooms": 4_540,
-    "check": 141_642,
-    "cli": 31_931,
+    "check": 90_333,
+    "cli": 32_050,
     "data": 12_298,
     "decoding": 40_848,
     "documents": 21_656,
     "evaluation": 9_324,
+    "exercises": 37_276,
     "explain": 39_895,
     "export": 10_458,
     "files": 13_034,
     "formats": 18_315,
     "model": 33_907,
-    "quiz": 24_504,
-    "serve": 34_626,
+    "quiz": 23_646,
+    "serve": 34_632,
     "steps": 4_189,
     "studies": 23_512,
     "text": 10_560,
     "training": 41_402,
-    "worksheet": 67_917,
+    "worksheet": 68_125,
 }
 BESIDE = "beside the rooms"
-BYTES = {"css": 70_514, "html": 10_910, "js": 257_508, "yaml": 24_325}
+BYTES = {"css": 70_514, "html": 10_910, "js": 257_508, "yaml": 33_625}
 LONG = 20  # tokens of a line
 # The number has today's value. The share has some room, because it rises when code with few long lines is removed.
-LONG_LINES = 6_731
+LONG_LINES = 6_539
 LONG_SHARE = 11.0  # percent of the lines of code; the aim is 5
 
 STATEMENT_ENDS = {"NEWLINE", "INDENT", "DEDENT", "ENCODING", "ENDMARKER"}

@@ -6,12 +6,12 @@ from typing import Any
 
 from clearhead.check.marker import mark, mark_all, mark_worksheet
 from clearhead.check.marks import Scheme
-from clearhead.check.read.sheet_number import SheetLookup
 from clearhead.check.report import Report
 from clearhead.check.scheme_lines import SchemeLineError
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Note, Working, WrittenLine
 from clearhead.errors import ProblemError
+from clearhead.exercises.check.read.sheet_number import SheetLookup
 
 __all__ = [
     "Note",
@@ -39,8 +39,8 @@ def check(
     After `max_seconds` an error is raised; None means no limit. `sheets` finds the problem of a working that has the
     number of a practice sheet: `clearhead.quiz.lookup.sheet_lookup()`. Without a `problem`, that of the scheme is used.
     """
-    from clearhead.check.read.reading import shown_name
     from clearhead.check.time_limit import TimeUpError, late_sentence, time_limit
+    from clearhead.exercises.check.read.workings import shown_name
 
     try:
         with time_limit(max_seconds):
@@ -57,7 +57,7 @@ def _mark(
     scheme: Scheme | None,
     sheets: SheetLookup | None,
 ) -> list[Report]:
-    from clearhead.check.read.reading import load_workings, shown_name
+    from clearhead.exercises.check.read.workings import load_workings, shown_name
 
     default = None if scheme is None else scheme.problem
     workings = load_workings(source, default if problem is None else problem, sheets, is_default=problem is None)

@@ -15,9 +15,6 @@ from clearhead.check.conventions import check_problem
 from clearhead.check.look_alikes import LookAlike, look_alikes
 from clearhead.check.marker import mark_all
 from clearhead.check.marks import Scheme
-from clearhead.check.read.problem_source import load_given_problem
-from clearhead.check.read.reading import load_workings, shown_name
-from clearhead.check.read.sheet_number import ProblemSources, SheetLookup
 from clearhead.check.render.words import not_enough_working
 from clearhead.check.report import FORMAT, Finding, Report
 from clearhead.check.scheme_lines import SchemeLineError, check_scheme
@@ -25,8 +22,12 @@ from clearhead.check.time_limit import DEFAULT_SECONDS, TimeUpError, late_senten
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Working
 from clearhead.errors import ClearheadError, ProblemError
+from clearhead.exercises.check.read.problem_source import load_given_problem
+from clearhead.exercises.check.read.reading import SUFFIXES, WORD
+from clearhead.exercises.check.read.sheet_number import ProblemSources, SheetLookup
+from clearhead.exercises.check.read.workings import load_workings, shown_name
 
-SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".xlsm", ".md", ".markdown", ".tex", ".txt")
+CLASS_SUFFIXES = (*SUFFIXES, *WORD)  # a Word file has a row too, with the reason why it is not read
 GRADES = ("file", "student", "marks", "out of")  # the first columns of a table of grades
 PERCENT = len(GRADES)  # the column after them
 _MAX_NAMES = 6  # lines of one student that are named in the table
@@ -137,7 +138,7 @@ class ClassReport:
 
 def working_files(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
     """Return the files of a folder that can be workings, by name, without those in `besides` (scheme, grades)."""
-    paths = [path for path in _files(folder, besides) if path.suffix.casefold() in SUFFIXES]
+    paths = [path for path in _files(folder, besides) if path.suffix.casefold() in CLASS_SUFFIXES]
     if not paths:
         raise ProblemError(
             f"{folder} contains no workings. Put one file for each student into it ({', '.join(SUFFIXES)})."
@@ -147,7 +148,7 @@ def working_files(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
 
 def other_files(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
     """Return the files of a folder with an unsupported suffix; a student's working can be among them."""
-    return [path for path in _files(folder, besides) if path.suffix.casefold() not in SUFFIXES]
+    return [path for path in _files(folder, besides) if path.suffix.casefold() not in CLASS_SUFFIXES]
 
 
 def entries_left_out(folder: Path, besides: Collection[Path] = ()) -> list[Path]:

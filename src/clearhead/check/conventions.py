@@ -12,10 +12,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from clearhead.check.limits import WorkLimitError
-from clearhead.check.read.number import is_blank
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Note, Working, WrittenLine
 from clearhead.errors import ProblemError
+from clearhead.exercises.check.read.number import is_blank
 from clearhead.worksheet.reading import parse_problem
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from clearhead.check.names import Pick
-from clearhead.check.read.number import WrittenNumber, is_blank, read_cell
 from clearhead.check.working import WrittenLine
+from clearhead.exercises.check.read.number import WrittenNumber, is_blank, read_cell
 from clearhead.worksheet.arrays import Array
 
 Grid = list[list[WrittenNumber | None]]

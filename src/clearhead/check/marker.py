@@ -22,8 +22,6 @@ from clearhead.check.names import words_for
 from clearhead.check.numbered_sheet import PRINTED, scheme_of_sheet, with_printed_lines
 from clearhead.check.placing import Placer
 from clearhead.check.product_order import with_written_order
-from clearhead.check.read.problem_source import unusable_problem
-from clearhead.check.read.settling import settle
 from clearhead.check.report import Report
 from clearhead.check.report_writer import ComparedWorking, ReportWriter
 from clearhead.check.shown_lines import compare_with_shown_lines
@@ -33,6 +31,7 @@ from clearhead.check.sums import plain_number
 from clearhead.check.unknown_input import has_unknown_input, with_placeholder, with_stated_norm, without_numbers
 from clearhead.check.working import Note, Working
 from clearhead.errors import ProblemError, did_you_mean
+from clearhead.exercises.check.read.problem_source import unusable_problem
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
@@ -62,7 +61,7 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
         raise ProblemError(
             f"contains {num_cells:,} written numbers; the limit is {MAX_WRITTEN_CELLS:,}. Give fewer lines."
         )
-    sheet, working = working.sheet, settle(with_stated_norm(with_printed_lines(working)))
+    sheet, working = working.sheet, with_stated_norm(with_printed_lines(working))
     try:
         marked = compare_by_best_convention(working, _compare)
     except WorkLimitError:

@@ -150,6 +150,7 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
         deviations = find_records(graph, "σ", where)
         if any(graph.records[i].value.shape[0] >= int(deviation[1]) for i in deviations.nodes):
             return replace(deviations, row=deviation[1])
+        name = "σ²" if deviation[1] == "2" else name  # sigma_2 where there is only one token
     key = symbol_key(name)
     exact = [i for i in graph.by_place.get(where, ()) if symbol_key(graph.records[i].symbol) == key]
     if exact and where and not other_titles(key):

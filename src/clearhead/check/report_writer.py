@@ -12,7 +12,6 @@ from clearhead.check.diagnose import RootError, diagnose
 from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.marks import LineScheme, MarkingContext, Scheme, line_marks
 from clearhead.check.names import split_pick
-from clearhead.check.read.number import read_cell
 from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
 from clearhead.check.scheme_lines import check_scheme_lines, other_steps, scheme_nodes
 from clearhead.check.statement import JudgedStatement, Placing
@@ -20,6 +19,7 @@ from clearhead.check.story import remedy, what_follows, what_is_wrong
 from clearhead.check.sums import plain_number, right_sum
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Working
+from clearhead.exercises.check.read.number import read_cell
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.view import SheetView, StepView
 

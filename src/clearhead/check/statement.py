@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord
-from clearhead.check.read.number import WrittenNumber
 from clearhead.check.style import Style
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Note
+from clearhead.exercises.check.read.number import WrittenNumber
 from clearhead.worksheet.arrays import Array, Mask
 
 SLACK = 1e-9  # the slack of every comparison, in units

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearhead.check.read.number import WrittenNumber
+from clearhead.exercises.check.read.number import WrittenNumber
 from clearhead.worksheet.arrays import Array
 
 _DECISIVE = 2  # numbers needed to decide: a slip may have changed one of a line

@@ -1,6 +1,6 @@
 """A working as it was read: the problem and the written lines, with every cell as raw text."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -46,19 +46,12 @@ class Note:
         return f'"{name}"' if name != self.place else self.place or "part of the working"
 
 
-def line_note(kind: NoteKind, sentence: str, line: int) -> Note:
-    """Return a note about a line of a document."""
-    return Note(kind, sentence, f"line {line}", line=line)
-
-
 @dataclass(frozen=True)
 class NumberedSheet:
     """The practice sheet that belongs to a number.
 
     `quiz` is the name that all its variants share. `printed` are the lines that are on the sheet, with empty cells
     where something is asked; `blank_lines` are the names of the lines to fill in, as a mark scheme has them.
-    `sentences` is the prose of the sheet, which is not part of a working on it; `read_page` reads a sheet that was
-    filled in.
     """
 
     number: str
@@ -66,8 +59,6 @@ class NumberedSheet:
     quiz: str
     printed: tuple[WrittenLine, ...] = ()
     blank_lines: tuple[str, ...] = ()
-    sentences: tuple[str, ...] = ()
-    read_page: Callable[[str], tuple[WrittenLine, ...]] | None = None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from clearhead.check import Report, Scheme
-    from clearhead.check.read.sheet_number import SheetLookup
+    from clearhead.exercises.check.read.sheet_number import SheetLookup
 
 
 class ReportFormat(StrEnum):
@@ -139,8 +139,8 @@ def check(
     working: Annotated[
         str | None,
         typer.Argument(
-            help="A working, that is, a student's written calculation (YAML, JSON, CSV, xlsx, Markdown, LaTeX, or a "
-            "worksheet's JSON), the name of a built-in example, - for standard input, or a folder of workings."
+            help="A working, that is, a student's written calculation (YAML, JSON, CSV, xlsx, Markdown, LaTeX, text, "
+            "HTML or a notebook), the name of a built-in example, - for standard input, or a folder of workings."
         ),
     ] = None,
     marking: MarkingOptions,
@@ -249,7 +249,7 @@ def content_of(reports: "Sequence[Report]", form: ReportFormat) -> bytes:
 
 
 def _list(as_json: bool) -> None:
-    from clearhead.check.read.reading import shipped_workings
+    from clearhead.exercises.check.read.workings import shipped_workings
     from clearhead.worksheet.reading import read_data
 
     titles = {name: str(read_data(path.read_bytes()).get("title", "")) for name, path in shipped_workings().items()}

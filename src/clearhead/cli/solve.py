@@ -33,6 +33,9 @@ class SheetFormat(StrEnum):
     latex = "latex"
     latex_fragment = "latex-fragment"
     json = "json"
+    csv = "csv"
+    xlsx = "xlsx"
+    notebook = "notebook"
 
 
 class Ties(StrEnum):
@@ -53,8 +56,8 @@ class SheetOptions:
         SheetFormat | None,
         typer.Option(
             "--format",
-            help="Output format. \\[default: from the suffix of the --output file (.html, .md, .tex, .json, .txt); "
-            "terminal without one]",
+            help="Output format. \\[default: from the suffix of the --output file (.html, .md, .tex, .json, .txt, "
+            ".csv, .xlsx, .ipynb); terminal without one]",
         ),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: every value with all its digits.")] = (
@@ -210,11 +213,12 @@ def _show(worksheet: "Worksheet", options: SheetOptions) -> None:
 def _work(problem: str, rounding: RoundingOptions) -> "Worksheet":
     from clearhead.worksheet import load_problem
     from clearhead.worksheet import solve as work
+    from clearhead.worksheet.reading import gallery_id
 
     loaded = load_problem(problem)
     policy = rounding.changed(loaded.rounding)
     try:
-        return work(loaded, policy)
+        return replace(work(loaded, policy), id=gallery_id(problem))
     except ProblemError as wrong:
         raise wrong.located(problem) from None
 
@@ -248,6 +252,15 @@ def _content(sheet: "Worksheet", form: SheetFormat, detail: Detail, blanks: list
         return sheet.to_html(detail.value, blanks).encode()
     if form in (SheetFormat.latex, SheetFormat.latex_fragment):
         return sheet.to_latex(detail.value, blanks, fragment=form is SheetFormat.latex_fragment).encode()
+    if form is SheetFormat.notebook:
+        return sheet.to_notebook(detail.value, blanks)
+    if form in (SheetFormat.csv, SheetFormat.xlsx):
+        from clearhead.exercises.sheet.build import sheet_of
+        from clearhead.exercises.sheet.tables import to_csv, to_xlsx
+        from clearhead.worksheet.view import SheetView
+
+        lines = sheet_of(SheetView(sheet, blanks))
+        return to_csv(lines) if form is SheetFormat.csv else to_xlsx(lines)
     return drawing(lambda console: sheet.show(detail.value, console, blanks))
 
 

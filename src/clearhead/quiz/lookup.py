@@ -3,16 +3,15 @@
 A sheet that was drawn from a trace has only its key file. A number comes from a student and never becomes a path.
 """
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
-from clearhead.check.read.sheet_number import SheetLookup
 from clearhead.check.working import NumberedSheet
 from clearhead.errors import QuizError
+from clearhead.exercises.check.read.sheet_number import SheetLookup
 from clearhead.quiz.draw import sheet_of_number
 from clearhead.quiz.forms.key import KEY_SUFFIX, load_numbered_key
 from clearhead.quiz.number import is_trace_number
-from clearhead.quiz.returned_page import read_filled_page
 from clearhead.quiz.sheet import QuizSheet, step_name
 from clearhead.quiz.working import printed_lines
 
@@ -41,6 +40,4 @@ def numbered_sheet(sheet: QuizSheet, origin: str = "") -> NumberedSheet:
     """Return what the marker needs of a sheet; `origin` is part of the name of a quiz that has no difficulty."""
     quiz = f"{sheet.request.kind}, {origin or f'difficulty {sheet.request.difficulty}'}"
     blank_lines = tuple(step_name(step) for step in sheet.asked_steps)
-    sentences = tuple(dict.fromkeys([*sheet.instructions, *(step.step.sentence for step in sheet.view.steps)]))
-    read_page = partial(read_filled_page, sheet)
-    return NumberedSheet(sheet.number, sheet.problem, quiz, printed_lines(sheet), blank_lines, sentences, read_page)
+    return NumberedSheet(sheet.number, sheet.problem, quiz, printed_lines(sheet), blank_lines)

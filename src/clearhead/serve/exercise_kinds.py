@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from clearhead.check.read.reading import shipped_workings
+from clearhead.exercises.check.read.workings import shipped_workings
 from clearhead.settings import choices_in, models_in
 from clearhead.worksheet import cells
 from clearhead.worksheet.kinds import KINDS

@@ -13,10 +13,10 @@ import orjson
 from clearhead.check.limits import MAX_WORKING_BYTES
 from clearhead.check.marker import mark_all
 from clearhead.check.marks import Scheme
-from clearhead.check.read.reading import read_workings
 from clearhead.check.render.html import to_html
 from clearhead.check.time_limit import TimeUpError, time_limit
 from clearhead.errors import ProblemError, did_you_mean
+from clearhead.exercises.check.read.workings import read_workings
 from clearhead.quiz.lookup import sheet_lookup
 from clearhead.serve.api_errors import ApiError
 from clearhead.serve.exercise_kinds import exercise_data

@@ -42,11 +42,17 @@ def load_problem(source: str | Path | Mapping[str, Any] | Problem) -> Problem:
             raise ProblemError("standard input is closed. Give a file or a gallery id instead of -.")
         return _named("standard input", sys.stdin.buffer.read(MAX_BYTES + 1))
     try:
-        if name in gallery() and not Path(name).exists():
+        if gallery_id(name):
             return _named(name, gallery()[name].read_bytes())
         return _named(name, _read_file(Path(name)))
     except OSError as problem:
         raise ProblemError(f"{shorten(name)} cannot be read: {problem.strerror}.") from None
+
+
+def gallery_id(source: object) -> str:
+    """Return the id if a source is that of a gallery exercise, and no file of that name is here; otherwise ""."""
+    is_id = isinstance(source, str) and source in gallery() and not Path(source).exists()
+    return str(source) if is_id else ""
 
 
 def _read_file(path: Path) -> bytes:

@@ -8,7 +8,7 @@ from clearhead.errors import ProblemError
 from clearhead.worksheet.kinds.parts import PartsProblem
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
-from clearhead.worksheet.reading import load_problem
+from clearhead.worksheet.reading import gallery_id, load_problem
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.worksheet import Worksheet
 
@@ -29,7 +29,8 @@ def solve(problem: str | Path | Mapping[str, Any] | Problem, rounding: Rounding 
     titles: tuple[str, ...] = ()
     if isinstance(loaded, PartsProblem):
         titles = tuple(part.title or part.kind for part in loaded.parts)
-    return Worksheet(loaded.kind, loaded.title, policy, pen.finish(), tuple(pen.warnings), titles)
+    shown = (tuple(pen.warnings), titles)
+    return Worksheet(loaded.kind, loaded.title, policy, pen.finish(), *shown, id=gallery_id(problem))
 
 
 def _warn_of_idle_lines(pen: Pen, show: tuple[str, ...]) -> None:

@@ -1,7 +1,7 @@
 """A Worksheet: a solved problem, and methods to show and save it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,7 +25,7 @@ class Worksheet:
     """The records of a solved problem in order, and how they were rounded.
 
     `titles` are the titles of the parts of a sheet with several, by their place in the trace (`part.0`).
-    `precision` is the number type of the computation: float64, or the type of a traced model.
+    `precision` is the number type of the computation: float64, or the type of a traced model. `id` is the gallery id.
     """
 
     kind: str
@@ -35,6 +35,7 @@ class Worksheet:
     warnings: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
     precision: str = "float64"
+    id: str = field(default="", compare=False)
 
     @property
     def layout(self) -> str:
@@ -134,6 +135,13 @@ class Worksheet:
         from clearhead.worksheet.render.latex import to_latex
 
         return to_latex(self, detail, blanks, fragment=fragment)
+
+    def to_notebook(self, detail: Detail = "matrices", blanks: Sequence[str] = ()) -> bytes:
+        """Return the worksheet as a Jupyter notebook of one Markdown cell."""
+        source = self.to_markdown(detail, blanks).splitlines(keepends=True)
+        cell = {"cell_type": "markdown", "id": "sheet", "metadata": {}, "source": source}
+        notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+        return orjson.dumps(notebook, option=orjson.OPT_INDENT_2)
 
     def picture(self, symbol: str, where: str = "*", blanks: Sequence[str] = ()) -> str:
         """Return a heat map of one matrix, computed or given, as SVG; `where` selects one of several."""

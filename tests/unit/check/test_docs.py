@@ -20,9 +20,11 @@ from clearhead.check.line_words import MEANINGS
 from clearhead.check.marks import LineScheme
 from clearhead.check.misconceptions import MISCONCEPTIONS, variants
 from clearhead.check.names import find_records
-from clearhead.check.read.reading import BOOKS, DATA, DOCUMENTS, KEYS, TABLES, shipped_workings
 from clearhead.check.story import REMEDIES
 from clearhead.check.wrong_rule import Site
+from clearhead.exercises.check.read.fields import KEYS
+from clearhead.exercises.check.read.reading import SUFFIXES
+from clearhead.exercises.check.read.workings import shipped_workings
 from clearhead.worksheet.reading import read_data
 from tests.generated_pages import generated_page
 
@@ -121,7 +123,7 @@ def test_the_guide_shows_every_verdict_with_its_symbol(check_page: str) -> None:
 
 
 def test_the_guide_names_every_kind_of_file(check_page: str) -> None:
-    for suffix in (*DATA, *TABLES, *BOOKS, *DOCUMENTS):
+    for suffix in SUFFIXES:
         assert f"`{suffix}`" in check_page, f"{suffix} is not named"
 
 

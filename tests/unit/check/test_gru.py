@@ -210,8 +210,8 @@ def test_a_page_is_read_with_the_symbols_of_textbooks(tmp_path: Path, candidate:
     path = tmp_path / "page.md"
     path.write_text(page, encoding="utf-8")
     (report,) = check(path, problem=PROBLEM)
-    assert [line.symbol for line in report.lines] == ["r₁", "z₁", "n₁", "(1 - z₁)", "h₁"]
-    assert report.earned == report.out_of == 10
+    assert [line.symbol for line in report.lines] == ["a_r", "r₁", "z₁", "n₁", "(1 - z₁)", "h₁"]
+    assert report.earned == report.out_of == 12
 
 
 def test_the_tilde_of_latex_is_the_candidate(tmp_path: Path) -> None:

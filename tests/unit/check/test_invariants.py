@@ -6,10 +6,10 @@ from clearhead import solve
 from clearhead.check.comparison import SheetComparison, SheetInput
 from clearhead.check.graph import Graph
 from clearhead.check.invariants import broken_invariants
-from clearhead.check.read.number import read_cell
 from clearhead.check.statement import JudgedStatement, make_statement
 from clearhead.check.style import Style
 from clearhead.check.verdict import Verdict
+from clearhead.exercises.check.read.number import read_cell
 from tests.unit.check.desk import letters, marked, roots
 
 UNIT = [[1, 0], [0, 1]]

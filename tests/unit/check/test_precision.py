@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from clearhead.check.read.number import read_cell
 from clearhead.check.statement import fit, make_statement
 from clearhead.check.style import Style, evidence, line_style, sheet_style
+from clearhead.exercises.check.read.number import read_cell
 from tests.unit.check.desk import marked, roots, verdicts
 
 ROWS = {"layout": "rows"}

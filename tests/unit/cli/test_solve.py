@@ -14,12 +14,13 @@ from clearhead.errors import ProblemError
 def test_a_sheet_is_written_in_every_format(tmp_path: Path) -> None:
     starts = {
         SheetFormat.terminal: "Self-attention", SheetFormat.markdown: "# ", SheetFormat.html: "<!DOCTYPE html>", SheetFormat.json: "{",
-        SheetFormat.latex: "\\documentclass", SheetFormat.latex_fragment: "%",
+        SheetFormat.latex: "\\documentclass", SheetFormat.latex_fragment: "%", SheetFormat.csv: "problem,exam-self-attention",
+        SheetFormat.xlsx: "PK", SheetFormat.notebook: "{",
     }  # fmt: skip
     for form in SheetFormat:
         path = tmp_path / form.value
         solve(problem="exam-self-attention", form=form, detail=Detail.results, output=path)
-        text = path.read_text(encoding="utf-8").lstrip()
+        text = path.read_bytes().decode("latin-1" if form is SheetFormat.xlsx else "utf-8").lstrip()
         assert text.startswith(starts[form]) or form in (SheetFormat.terminal, SheetFormat.latex_fragment), form
         assert len(text) > 200
     assert Worksheet.from_json((tmp_path / "json").read_text()) == work("exam-self-attention")
@@ -33,6 +34,8 @@ def test_a_sheet_is_written_in_every_format(tmp_path: Path) -> None:
         ("sheet.md", "# Why"),
         ("sheet.tex", "\\documentclass"),
         ("sheet.json", "{"),
+        ("sheet.csv", "problem,"),
+        ("sheet.ipynb", "{"),
         ("sheet.txt", "Why"),
         ("sheet", "Why"),
     ],

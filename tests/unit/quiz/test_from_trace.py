@@ -15,8 +15,8 @@ from clearhead.quiz.forms.key import load_key
 from clearhead.quiz.from_trace import sheet_from_trace
 from clearhead.quiz.number import is_trace_number
 from clearhead.quiz.tidy import MAX_GAP, largest_gap
-from clearhead.quiz.working import key_working
 from clearhead.worksheet.solver import solve
+from tests.quiz_keys import key_working
 
 TOKENS = ["the", "cat", "sat", "on", "mats"]
 

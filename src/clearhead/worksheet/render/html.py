@@ -95,6 +95,8 @@ class _Page:
         """Yield the title, the rounding, the notes and the legend, and on a live page the controls."""
         sheet = self.view.sheet
         yield f"<header><h1>{escape(sheet.title or sheet.kind)}</h1><p>{escape(sheet.rounding.describe())}</p>"
+        if sheet.id:
+            yield f"<p>Exercise: {escape(sheet.id)}</p>"
         for warning in self.view.notes:
             yield f'<p class="warning"><strong>Note:</strong> {escape(warning)}</p>'
         used = {role_of(step.record) for step in self.view.steps}

@@ -68,6 +68,7 @@ def _body(view: SheetView, detail: Detail) -> list[str]:
         rf"{{\Large\bfseries {escape(sheet.title or sheet.kind)}\par}}\smallskip",
         rf"{{\small {escape(sheet.rounding.describe())}\par}}",
     ]
+    lines += [rf"{{\small Exercise: \texttt{{{escape(sheet.id)}}}\par}}"] if sheet.id else []
     lines += [rf"{{\small \textbf{{Note:}} {escape(warning)}\par}}" for warning in view.notes]
     explained: set[str] = set()  # steps whose sentence was already shown
     for heading, steps in shown_sections(view, detail):

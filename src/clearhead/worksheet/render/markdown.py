@@ -21,6 +21,7 @@ def to_markdown(sheet: Worksheet, detail: Detail = "matrices", blanks: Sequence[
     """Return the worksheet as Markdown."""
     view = SheetView(sheet, blanks)
     lines = [f"# {escape(sheet.title or sheet.kind)}", "", sheet.rounding.describe(), ""]
+    lines += [f"Exercise: {sheet.id}", ""] if sheet.id else []
     for warning in view.notes:
         lines += [f"> Note: {escape(warning)}", ""]
     for heading, steps in shown_sections(view, detail):
@@ -50,13 +51,19 @@ def _cell(matrix: MatrixView, row: int, column: int) -> str:
 
 
 def _table(matrix: MatrixView) -> list[str]:
+    """Return a table with the symbol of the matrix in its corner, by which the marker knows it again."""
     head, *body = table(matrix, MAX_COLUMNS)
     if not matrix.columns:
         numbers = matrix.shown()[1]
         head = ["", *(str(j + 1) for j in numbers)]
         if len(numbers) < matrix.value.shape[1]:
             head.insert(-1, "…")
-    lines = [_row(head), "|---" + "|---:" * (len(head) - 1) + "|", *(_row(line) for line in body), ""]
+    lines = [
+        f"| {_maths(matrix.symbol)} {_row(head[1:])}",
+        "|---" + "|---:" * (len(head) - 1) + "|",
+        *(_row(line) for line in body),
+        "",
+    ]
     note = omission_note(matrix)
     return [*lines, f"*{note}*", ""] if note else lines
 

@@ -37,6 +37,8 @@ class _Page:
         if sheet.title:
             self.line(Text(printable(sheet.title), style="bold"))
         self.line(Text(sheet.rounding.describe(), style="dim"))
+        if sheet.id:
+            self.line(Text(f"Exercise: {sheet.id}", style="dim"))
         for warning in view.notes:
             self.line(Text(f"Note: {printable(warning)}", style="yellow"))
         for heading, steps in shown_sections(view, self.detail):

@@ -20,7 +20,7 @@ from clearhead.quiz.forms.latex import write as write_latex
 from clearhead.quiz.forms.markdown import sheet_markdown
 from clearhead.quiz.forms.notebook import write as write_notebook
 from clearhead.quiz.sheet import blank_cells
-from clearhead.quiz.working import answer_lines
+from tests.quiz_keys import answer_lines
 
 needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex on this machine")
 

@@ -27,4 +27,4 @@ def test_wide_matrices_without_names_have_no_stray_ellipsis() -> None:
 def test_columns_of_a_matrix_that_is_shown_in_part_are_numbered_in_markdown() -> None:
     wide = {"kind": "feed-forward", "X": [[0.5] * 40], "W_1": [[1.0] * 3] * 40, "W_2": [[1.0] * 2] * 3}
     head = next(line for line in solve(wide).to_markdown().splitlines() if "…" in line)
-    assert head == "|  | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | … | 40 |"
+    assert head == "| X | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | … | 40 |"

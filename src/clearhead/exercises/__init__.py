@@ -1,0 +1,1 @@
+"""Exercises: sheets that are printed, and workings that are read. Numpy only, never torch."""
