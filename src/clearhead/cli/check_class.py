@@ -104,7 +104,7 @@ def _written(num_reports: int, outputs: ClassOutputs) -> str:
 
 def _check_targets(folder: Path, outputs: ClassOutputs) -> None:
     """Raise an error, before anything is marked, if an output cannot be written or would replace a working."""
-    from clearhead.check.classroom import SUFFIXES
+    from clearhead.exercises.check.read.reading import SUFFIXES
 
     to = outputs.to
     for option, path in outputs.tables.items():

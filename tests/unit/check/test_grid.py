@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
+from clearhead.check.given_lines import GivenLines
+from clearhead.check.graph import Graph
 from clearhead.check.grid import fit_grid, name_without_percent, read_grid, share_close, values_and_units
 from clearhead.check.names import Pick
 from clearhead.check.working import WrittenLine
+from clearhead.worksheet.reading import parse_problem
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.solver import solve
 
 NO_LABELS = ((), ())
 
@@ -46,3 +51,22 @@ def test_a_row_or_a_cell_is_put_in_its_place():
 def test_the_share_of_close_numbers_ignores_blank_cells():
     values, units = values_and_units(grid("A", "0.27 ____", "0.50 0.99"))
     assert share_close(values, units, np.array([[0.27, 0.5], [0.5, 0.5]])) == pytest.approx(2 / 3)
+
+
+# ---- The givens that a written line repeats ----
+
+GIVENS = GivenLines(Graph(solve(parse_problem({"kind": "softmax", "scores": [2.1, 0.4]}), Rounding())))
+
+
+def repeated(*cells: str) -> str:
+    return GIVENS.repeated(read_grid(WrittenLine("x", (cells,)), has_decimal_comma=False), Pick("x"))
+
+
+def test_a_given_is_found_by_its_numbers():
+    assert repeated("2.1", "0.4") == repeated("2.10", ".4") == "scores"
+    assert repeated("2.1", "0.5") == repeated("2.1", "0.4", "1") == ""
+
+
+def test_a_given_is_found_by_its_name():
+    assert GIVENS.named("S", "") == GIVENS.named("scores", "") == ["scores"]
+    assert GIVENS.named("weights", "") == []

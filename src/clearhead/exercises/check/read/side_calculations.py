@@ -33,9 +33,9 @@ def holds(calculation: str, result: str) -> bool:
     own, stated = read_cell(calculation), read_cell(result)
     if own.problem or stated.problem:
         return False
-    slack = 1e-9 * max(1.0, abs(own.value))
-    is_rounded = abs(own.value - stated.value) <= stated.unit / 2 + slack
-    is_cut = 0.0 <= abs(own.value) - abs(stated.value) < stated.unit and own.value * stated.value >= 0.0
+    unit = max(own.unit, stated.unit)
+    is_rounded = abs(own.value - stated.value) <= unit / 2 + 1e-9 * max(1.0, abs(own.value))
+    is_cut = 0.0 <= abs(own.value) - abs(stated.value) < unit and own.value * stated.value >= 0.0
     return is_rounded or (is_cut and not stated.is_whole)
 
 

@@ -12,13 +12,16 @@ from clearhead.exercises.check.read.copies import Copied, copies_in, has_copies
 from clearhead.exercises.check.read.fields import Fields
 from clearhead.exercises.check.read.givens import exercises_of, problem_of
 from clearhead.exercises.check.read.label_tables import NamedCells, is_label, labelled_rows, named_columns
-from clearhead.exercises.check.read.names import Name
+from clearhead.exercises.check.read.names import Name, read_name
 from clearhead.exercises.check.read.operand_lines import OperandLines, PageStatement
+from clearhead.exercises.check.read.operands import RowPlace, SoftmaxRows, powers_of, softmax_of
 from clearhead.exercises.check.read.places import Places
 from clearhead.exercises.check.read.sheet_names import SheetNames
 from clearhead.exercises.check.read.sheet_number import ProblemSources
 from clearhead.exercises.check.read.text import read_text
+from clearhead.exercises.sheet.build import sheet_of
 from clearhead.worksheet.solver import solve
+from clearhead.worksheet.view import SheetView
 
 # Q Kᵀ = 2 0.5 / 2 2
 ATTENTION: dict[str, Any] = {
@@ -304,3 +307,124 @@ def test_a_given_with_other_numbers_begins_the_next_exercise() -> None:
 def test_a_page_without_givens_has_no_problem() -> None:
     (exercise,) = exercises_of(read_text("S = [[1, 2]]").blocks)
     assert problem_of(exercise, []) == {}
+
+
+# ---- The names that people give to lines, rows and cells ----
+
+LABELS = {"sun", "moon", "h1", "h2", "i", "vamos"}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("A[2, 3]", Name("A", "2", "3")),
+        ("α_{21}", Name("α", "2", "1")),
+        ("α_{2,1}", Name("α", "2", "1")),
+        ("s_12", Name("s", "1", "2")),
+        ("score(1,2)", Name("score", "1", "2")),
+        ("w(sun→moon)", Name("w", "sun", "moon")),
+        ("PE(pos=1)", Name("P", "pos 1")),
+        ("PE(3, 2)", Name("P", "pos 3", "dim 2")),
+    ],
+)
+def test_two_indices_are_a_cell(text: str, name: Name) -> None:
+    assert read_name(text, LABELS) == name
+
+
+@pytest.mark.parametrize(
+    "text", ["q1·k2", "q_1 . k_2", "q1 k2^T", "<q1, k2>", "dot(q1, k2)", "k2·q1", "q(1) × k(2)", "q₁·k₂ᵀ"]
+)
+def test_a_query_times_a_key_is_a_cell_of_the_scores(text: str) -> None:
+    assert read_name(text, LABELS) == Name("QKᵀ", "1", "2")
+
+
+def test_a_product_can_name_tokens_have_one_query_and_be_divided() -> None:
+    assert read_name("q_sun·k_moon", LABELS) == Name("QKᵀ", "sun", "moon")
+    assert read_name("sun·moon", LABELS) == Name("QKᵀ", "sun", "moon")
+    assert read_name("q·k2", LABELS) == Name("scores", "2")
+    assert read_name("s·h1", LABELS) == Name("e", "1")
+    assert read_name("q1·k2/√4", LABELS) == Name("scaled scores", "1", "2")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("z_sun", Name("z", "sun")),
+        ("A[2]", Name("A", "2")),
+        ("A[2, :]", Name("A", "2")),
+        ("e_{h1}", Name("e", "h1")),
+        ("row 2 of A", Name("A", "2")),
+        ("weights for sun", Name("weights", "sun")),
+        ("mean of row 2", Name("mean", "2")),
+        ("output of token 1", Name("output", "1")),
+        ("hidden state 1", Name("hidden state", "1")),
+    ],
+)
+def test_one_index_is_a_row(text: str, name: Name) -> None:
+    assert read_name(text, LABELS) == name
+
+
+@pytest.mark.parametrize("text", ["h1", "W_Q", "weights", "attention output", "F1", "Z_2", "weights (%)", "A for Mars"])
+def test_other_names_are_left_as_they_are(text: str) -> None:
+    assert read_name(text, LABELS) == Name(text)
+
+
+def test_what_stands_before_a_name_is_not_part_of_it() -> None:
+    assert read_name("∴ so the weights =", LABELS) == Name("weights")
+    assert read_name("3) A[2]", LABELS) == Name("A", "2")
+
+
+def test_an_index_that_runs_and_a_spelled_letter_say_nothing() -> None:
+    assert read_name("S_{ij}", LABELS) == Name("S")
+    assert read_name("α_i", LABELS) == Name("α")
+    assert read_name("alpha_h1", LABELS) == Name("α", "h1")
+    assert read_name("s11'", LABELS) == Name("s'", "1", "1")
+
+
+# ---- Statements without an index are placed by the numbers that they use ----
+
+# Q Kᵀ = 2 0.5 / 2 2
+SMALL = {
+    "kind": "self-attention",
+    "scale": "none",
+    "Q": [[1, 0], [0, 2]],
+    "K": [[2, 1], [0.5, 1]],
+    "V": [[1, 0], [0, 1]],
+}
+
+
+def rows(problem: dict[str, object], written: dict[str, np.ndarray] | None = None) -> SoftmaxRows:
+    return SoftmaxRows(sheet_of(SheetView(solve(problem))), written or {})
+
+
+@pytest.mark.parametrize("text", ["e^2.1", "exp(2.1)", "e^{2.1}", "exp 2.1", "e ^ (2.1)"])
+def test_a_power_has_an_exponent(text: str) -> None:
+    assert powers_of(text) == ["2.1"]
+
+
+def test_a_sum_of_powers_has_several_and_other_names_have_none() -> None:
+    assert powers_of("e^2.1 + e^-0.4") == ["2.1", "-0.4"]
+    assert powers_of("e^S") == powers_of("weights") == powers_of("e^2.1 + weights") == []
+
+
+def test_the_numbers_of_a_softmax_are_its_scores() -> None:
+    assert softmax_of("softmax(2, 4, 4)") == softmax_of("softmax([2 4 4])") == ["2", "4", "4"]
+    assert softmax_of("softmax(S)") == softmax_of("softmax") == []
+
+
+def test_a_row_is_found_by_its_scores_and_equal_rows_one_after_the_other() -> None:
+    found = rows(SMALL)
+    assert found.row_of(["2", "0.5"]) == RowPlace(1, 0)
+    equal = rows({**SMALL, "Q": [[1, 0], [1, 0]]})
+    assert [equal.row_of(["2", "0.5"]) for _ in range(3)] == [RowPlace(1, 0), RowPlace(1, 1), RowPlace(1, 0)]
+    assert found.row_of(["7", "7"]) is None
+
+
+def test_exponents_that_make_up_a_row_are_its_cells() -> None:
+    cells = rows(SMALL).cells_of(["2", "2", "2", "0.5"])
+    assert cells == [RowPlace(1, 1, 0), RowPlace(1, 1, 1), RowPlace(1, 0, 0), RowPlace(1, 0, 1)]
+
+
+def test_the_scores_that_the_student_wrote_come_before_the_right_ones() -> None:
+    own = {"self_attention:score": np.array([[2.5, 0.5], [2.0, 2.0]])}
+    assert rows(SMALL, own).cells_of(["2.5", "0.5"]) == [RowPlace(1, 0, 0), RowPlace(1, 0, 1)]
