@@ -31,7 +31,7 @@ TOKENS = {
     "decoding": 40_848,
     "documents": 21_656,
     "evaluation": 9_324,
-    "exercises": 37_281,
+    "exercises": 37_267,
     "explain": 39_895,
     "export": 10_458,
     "files": 13_034,
@@ -49,7 +49,7 @@ BESIDE = "beside the rooms"
 BYTES = {"css": 70_514, "html": 10_910, "js": 257_508, "yaml": 33_625}
 LONG = 20  # tokens of a line
 # The number has today's value. The share has some room, because it rises when code with few long lines is removed.
-LONG_LINES = 6_540
+LONG_LINES = 6_539
 LONG_SHARE = 11.0  # percent of the lines of code; the aim is 5
 
 STATEMENT_ENDS = {"NEWLINE", "INDENT", "DEDENT", "ENCODING", "ENDMARKER"}
