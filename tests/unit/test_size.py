@@ -25,13 +25,13 @@ HOME = Path(__file__).parents[2] / "src" / "clearhead"
 # docs/adr/0019-size.md that says what a reader gets for it.
 TOKENS = {
     "beside the rooms": 4_540,
-    "check": 90_333,
+    "check": 90_353,
     "cli": 32_054,
     "data": 12_298,
     "decoding": 40_848,
     "documents": 21_656,
     "evaluation": 9_324,
-    "exercises": 37_281,
+    "exercises": 37_245,
     "explain": 39_895,
     "export": 10_458,
     "files": 13_034,
@@ -49,7 +49,7 @@ BESIDE = "beside the rooms"
 BYTES = {"css": 70_514, "html": 10_910, "js": 257_508, "yaml": 33_625}
 LONG = 20  # tokens of a line
 # The number has today's value. The share has some room, because it rises when code with few long lines is removed.
-LONG_LINES = 6_540
+LONG_LINES = 6_539
 LONG_SHARE = 11.0  # percent of the lines of code; the aim is 5
 
 STATEMENT_ENDS = {"NEWLINE", "INDENT", "DEDENT", "ENCODING", "ENDMARKER"}

@@ -8,8 +8,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
+from clearhead.files.yaml_file import YamlLimits, load_yaml
 from clearhead.steps import Record
 from clearhead.steps.symbols import SUBSCRIPT_DIGITS
 
@@ -79,7 +78,8 @@ class Meaning:
 
 
 def _load() -> Any:
-    return yaml.safe_load(files("clearhead.check").joinpath("line_words.yaml").read_text(encoding="utf-8"))
+    text = files("clearhead.check").joinpath("line_words.yaml").read_text(encoding="utf-8")
+    return load_yaml(text, YamlLimits(10, 10_000, is_fast=True))
 
 
 _TABLES = _load()

@@ -21,7 +21,7 @@ def sheet_of(view: SheetView) -> Sheet:
         line = _step(step, ids)
         lines.append(line)
         ids[id(step.record.value)] = line.id
-    return Sheet(worksheet.id, worksheet.kind, worksheet.title, worksheet.layout, tuple(lines))
+    return Sheet(worksheet.id, worksheet.title or worksheet.kind, worksheet.layout, tuple(lines))
 
 
 def _path_of(matrix: MatrixView, givens: Mapping[str, Any], paths: Mapping[int, str]) -> str:

@@ -58,7 +58,6 @@ class Sheet:
     """
 
     id: str
-    kind: str
     title: str
     layout: str
     lines: tuple[SheetLine, ...]

@@ -15,7 +15,7 @@ def rows_of(sheet: Sheet) -> Iterator[Row]:
     """Yield the rows of a sheet: its number, then for each line a row of labels and a row for each row of numbers."""
     if sheet.id:
         yield ["problem", sheet.id]
-    yield ["title", sheet.title or sheet.kind]
+    yield ["title", sheet.title]
     section = ""
     for line in sheet.lines:
         if line.section != section:

@@ -23,9 +23,9 @@ ATTENTION: dict[str, Any] = {
 }
 
 
-def attention(number: str = "", **changes: Any) -> Sheet:
+def attention(**changes: Any) -> Sheet:
     """Return the sheet of the exercise with changed keys."""
-    return sheet_of(SheetView(solve({**ATTENTION, **changes})), number)
+    return sheet_of(SheetView(solve({**ATTENTION, **changes})))
 
 
 def test_givens_stand_before_the_first_step_that_uses_them() -> None:
@@ -48,12 +48,8 @@ def test_the_columns_layout_turns_the_lines_and_not_their_ids() -> None:
     assert columns.by_id["self_attention:score"].equation == "Kᵀ Q"
 
 
-def test_a_number_makes_it_a_practice_sheet() -> None:
-    sheet = attention("ABC-1")
-    assert sheet.is_drawn
-    assert sheet.id == "ABC-1"
-    assert next(rows_of(sheet)) == ["sheet", "ABC-1"]
-    assert not attention().is_drawn
+def test_an_exercise_of_the_gallery_names_itself() -> None:
+    assert next(rows_of(sheet_of(SheetView(solve("leak"))))) == ["problem", "leak"]
     assert next(rows_of(attention())) == ["title", "=1+1"]
 
 

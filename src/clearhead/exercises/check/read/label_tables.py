@@ -78,7 +78,7 @@ def _fits(block: PageBlock, line: SheetLine, result: Cells, names: SheetNames) -
 def named_columns(block: PageBlock, names: SheetNames) -> Iterator[NamedCells]:
     """Yield the columns of a table that are lines (`score | exp | weight`), for one row of their matrices."""
     own = names.own_name(block.name).base.removesuffix(" (%)")
-    has_name = bool(block.name) and not is_label(block.name) and names.is_known(own)
+    has_name = not is_label(block.name) and names.is_known(own)
     if has_name or len(block.columns) < 2 or not block.sides or not block.sides[-1].grids:
         return
     titles = [column.strip() for column in block.columns]

@@ -119,8 +119,6 @@ class _PageReader:
             self._last_name = ""
         if not self._page.is_working_file and self._names.is_given(line, name, result):
             return
-        if line is not None and symbol_key(line.symbol) == symbol_key(name.base):
-            name = replace(name, base=line.symbol)
         if any(block.rows) and self._names.are_indices(block.rows):
             for named in labelled_rows(block, name, result, line, self._names):
                 yield PageStatement(self._line(block, named.name, named.cells, line))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clearhead.check.line_words import symbol_key
 from clearhead.check.marker import mark_all
 from clearhead.exercises.check.read.number import read_cell
 from clearhead.exercises.check.read.workings import read_workings
@@ -36,13 +37,13 @@ def lost_lines(worksheet: Worksheet, form: str, detail: Detail = "matrices") -> 
     written: dict[tuple[str, str], list[list[list[float]]]] = {}
     for line in page.lines:
         if not line.copied_into:
-            written.setdefault((line.name, line.where), []).append(values(cells_of(line)))
+            written.setdefault((symbol_key(line.name), line.where), []).append(values(cells_of(line)))
     lost = [
         line.id
         for line in sheet_of(SheetView(worksheet)).steps
         if is_shown_in_full(line)
         and values([[plain(text) for text in row] for row in line.texts])
-        not in written.get((line.symbol, line.where), [])
+        not in written.get((symbol_key(line.symbol), line.where), [])
     ]
     return lost + [note.sentence for note in page.notes if note.kind == "unplaced"]
 
@@ -104,7 +105,11 @@ def test_a_changed_number_is_read_as_changed_in_its_line(form: str) -> None:
             value.flags.writeable = True
             value[row, column] += 7.0
             page = read_back(printed(worksheet, form), form, solve(name))
-            own = [entry for entry in page.lines if (entry.name, entry.where) == (line.symbol, line.where)]
+            own = [
+                entry
+                for entry in page.lines
+                if (symbol_key(entry.name), entry.where) == (symbol_key(line.symbol), line.where)
+            ]
             read = [read_cell(plain(entry.cells[row][column])).value for entry in own if len(entry.cells) > row]
             assert any(abs(number - float(line.values[row, column]) - 7.0) < 0.01 for number in read), (name, line.id)
 
